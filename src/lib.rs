@@ -1,0 +1,5 @@
+//! Assize: may we swap this model, and what gets worse if we do?
+#![deny(missing_docs)]
+
+pub mod base;
+pub mod stats;

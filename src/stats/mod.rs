@@ -1,0 +1,1 @@
+//! Statistics on plain slices; every method is named as METHODS names it.
