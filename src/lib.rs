@@ -2,4 +2,11 @@
 #![deny(missing_docs)]
 
 pub mod base;
+pub mod model;
 pub mod stats;
+
+pub mod grade;
+pub mod trace;
+
+pub mod load;
+pub mod report;

@@ -1,0 +1,1 @@
+//! Deterministic graders, pure: one file per dimension, matchers beside them.

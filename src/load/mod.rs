@@ -1,0 +1,1 @@
+//! Files that users write, turned into the model; every problem names file, line and nearest key.

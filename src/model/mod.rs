@@ -1,0 +1,14 @@
+//! Types that travel between layers; no behaviour beyond their invariants.
+
+pub mod analysis;
+pub mod arm;
+pub mod estimate;
+pub mod expect;
+pub mod grade;
+pub mod measure;
+pub mod plan;
+pub mod report;
+pub mod score;
+pub mod suite;
+pub mod trace;
+pub mod trial;

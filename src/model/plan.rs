@@ -1,0 +1,115 @@
+//! The locked plan: what will run, and how it will be analysed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{ArmId, Digest, RunId, Seed, SuiteId, TaskId, TrialId};
+use crate::model::analysis::{DecisionSpec, WeightsSpec};
+
+/// The newest run format that this version reads and the one it writes.
+pub const RUN_FORMAT: u32 = 1;
+
+/// A plan, locked before the first trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Format of the run.
+    pub format: u32,
+    /// Run id: the first 12 digits of the plan digest.
+    pub run: RunId,
+    /// Digest of everything below (not of `format` and `run`).
+    pub digest: Digest,
+    /// What the digest covers.
+    pub body: PlanBody,
+}
+
+/// What the plan digest covers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanBody {
+    /// Suite.
+    pub suite: SuiteId,
+    /// Its version.
+    pub suite_version: String,
+    /// Its digest.
+    pub suite_digest: Digest,
+    /// The tasks in order, with their digests.
+    pub tasks: Vec<PlannedTask>,
+    /// The arms, baseline first, then candidate, then others by name.
+    pub arms: Vec<PlannedArm>,
+    /// Root of all randomness.
+    pub seed: Seed,
+    /// How the comparison will be decided.
+    pub analysis: Analysis,
+}
+
+/// A task of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTask {
+    /// Task.
+    pub id: TaskId,
+    /// Digest of the task.
+    pub digest: Digest,
+}
+
+/// An arm of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedArm {
+    /// Arm.
+    pub id: ArmId,
+    /// Digest of the arm.
+    pub digest: Digest,
+    /// Model behind it, where declared.
+    pub model: Option<String>,
+    /// Planned trials per task.
+    pub trials: u32,
+    /// Whether its trials were recorded elsewhere, so that the arms did not run interleaved.
+    pub recorded: bool,
+}
+
+/// The analysis, fixed before the first trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Analysis {
+    /// Decision rules with baseline and candidate filled in; `None` if nothing is to be decided.
+    pub decision: Option<DecisionSpec>,
+    /// Weights of the tasks.
+    pub weights: WeightsSpec,
+    /// Segment keys.
+    pub segments: Vec<String>,
+    /// Cluster key.
+    pub cluster: Option<String>,
+}
+
+impl Plan {
+    /// Locks a plan: takes the digest and names the run after it.
+    pub fn lock(body: PlanBody) -> Self {
+        let value = serde_json::to_value(&body).unwrap_or_default();
+        let digest = Digest::of_json(&value);
+        Self {
+            format: RUN_FORMAT,
+            run: RunId::new(digest.short()),
+            digest,
+            body,
+        }
+    }
+
+    /// The arm with this id.
+    pub fn arm(&self, id: &ArmId) -> Option<&PlannedArm> {
+        self.body.arms.iter().find(|a| &a.id == id)
+    }
+
+    /// The task with this id.
+    pub fn task(&self, id: &TaskId) -> Option<&PlannedTask> {
+        self.body.tasks.iter().find(|t| &t.id == id)
+    }
+
+    /// The id of one planned trial.
+    pub fn trial_id(&self, arm: &PlannedArm, task: &PlannedTask, index: u32) -> TrialId {
+        let suite = self.body.suite_digest.as_str();
+        let index = index.to_string();
+        let digest = Digest::of_parts(&[suite, task.digest.as_str(), arm.digest.as_str(), &index]);
+        TrialId::new(digest.as_str())
+    }
+}

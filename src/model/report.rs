@@ -1,0 +1,218 @@
+//! The report: a versioned contract, and what its formatters need beside it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow, Gate, ScreenRow};
+use crate::model::measure::Dimension;
+
+/// The version of `report.json`; keys may be added within a version.
+pub const REPORT_FORMAT: u32 = 1;
+
+/// Everything a report says; `report.json` is exactly this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Version of this contract.
+    pub format: u32,
+    /// The run.
+    pub run: RunInfo,
+    /// The arms, baseline first.
+    pub arms: Vec<ArmInfo>,
+    /// Denominators.
+    pub accounting: Vec<AccountingRow>,
+    /// Estimates.
+    pub estimates: Vec<EstimateRow>,
+    /// Comparisons.
+    pub comparisons: Vec<ComparisonRow>,
+    /// Per-task screens.
+    pub screens: Vec<ScreenRow>,
+    /// The gate.
+    pub gate: Gate,
+    /// What each rule found in each arm, with examples.
+    pub rules: Vec<RuleRow>,
+    /// Tasks whose recorded inputs differ between the arms.
+    pub input_differs: Option<InputDiffers>,
+    /// Infrastructure errors by arm, boundary and code.
+    pub infrastructure: Vec<InfrastructureRow>,
+    /// The rules by which this report counts.
+    pub reporting_rules: Vec<ReportingRule>,
+    /// Versions, digests, platform.
+    pub environment: Environment,
+    /// Warnings about the run as a whole: code and sentence.
+    pub notices: Vec<RunNotice>,
+}
+
+/// The run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunInfo {
+    /// Run id.
+    pub id: String,
+    /// Suite id.
+    pub suite: String,
+    /// Suite version.
+    pub suite_version: String,
+    /// Suite digest.
+    pub suite_digest: String,
+    /// Plan digest.
+    pub plan_digest: String,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// Planned tasks.
+    pub tasks: u64,
+}
+
+/// One arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArmInfo {
+    /// Name.
+    pub name: String,
+    /// Digest.
+    pub digest: String,
+    /// Model, where declared.
+    pub model: Option<String>,
+    /// Planned trials per task.
+    pub trials: u32,
+    /// Whether its trials were recorded elsewhere.
+    pub recorded: bool,
+}
+
+/// What one rule found in one arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RuleRow {
+    /// Arm.
+    pub arm: String,
+    /// Dimension.
+    pub dimension: Dimension,
+    /// Rule.
+    pub rule: String,
+    /// Trials in which it holds.
+    pub pass: u64,
+    /// Trials in which it is broken.
+    pub fail: u64,
+    /// Trials with a graded value.
+    pub value: u64,
+    /// Trials it does not concern.
+    pub not_applicable: u64,
+    /// Trials whose evidence lacks what it needs, by reason.
+    pub ungradable: BTreeMap<String, u64>,
+    /// Examples of broken trials with their events.
+    pub examples: Vec<Evidence>,
+}
+
+/// A pointer into the evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// Task.
+    pub task: String,
+    /// Trial index.
+    pub trial: u32,
+    /// Event sequence numbers.
+    pub events: Vec<u64>,
+    /// What was found there.
+    pub detail: String,
+}
+
+/// Tasks whose recorded inputs differ between the arms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InputDiffers {
+    /// How many tasks differ.
+    pub differ: u64,
+    /// How many tasks could be compared.
+    pub compared: u64,
+    /// The tasks that differ.
+    pub tasks: Vec<String>,
+}
+
+/// Infrastructure errors of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InfrastructureRow {
+    /// Arm.
+    pub arm: String,
+    /// Boundary.
+    pub boundary: String,
+    /// Code.
+    pub code: String,
+    /// Trials.
+    pub trials: u64,
+}
+
+/// One rule by which the report counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReportingRule {
+    /// What it is about.
+    pub about: String,
+    /// The rule in one sentence.
+    pub rule: String,
+}
+
+/// Versions and digests; no clock, so that the same run gives the same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Version of assize.
+    pub assize: String,
+    /// Operating system and architecture for which it was built.
+    pub platform: String,
+    /// Digests of suite, arms and judges by name.
+    pub digests: BTreeMap<String, String>,
+}
+
+/// A warning about the run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunNotice {
+    /// Stable code.
+    pub code: String,
+    /// One sentence.
+    pub text: String,
+}
+
+/// A sample for a person to look at: two observations that disagree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DisagreementRow {
+    /// `trial_vs_trial` or `arm_vs_arm`.
+    pub kind: String,
+    /// Dimension.
+    pub dimension: Dimension,
+    /// Task.
+    pub task: String,
+    /// Segment values of the task, `key=value` joined by `;`.
+    pub segment: Option<String>,
+    /// First arm.
+    pub arm_a: String,
+    /// Its trial.
+    pub trial_a: u32,
+    /// Its score.
+    pub score_a: f64,
+    /// Evidence of the first: events and what was found.
+    pub evidence_a: String,
+    /// Second arm.
+    pub arm_b: String,
+    /// Its trial.
+    pub trial_b: u32,
+    /// Its score.
+    pub score_b: f64,
+    /// Evidence of the second.
+    pub evidence_b: String,
+    /// How many such pairs the stratum holds, and how many were drawn.
+    pub stratum: String,
+}
+
+/// A broken rule in one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureRow {
+    /// Arm.
+    pub arm: String,
+    /// Task.
+    pub task: String,
+    /// Trial index.
+    pub trial: u32,
+    /// Dimension.
+    pub dimension: Dimension,
+    /// Rule.
+    pub rule: String,
+    /// Event sequence numbers, joined by blanks.
+    pub events: String,
+    /// What was wrong.
+    pub detail: String,
+}

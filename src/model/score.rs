@@ -1,0 +1,93 @@
+//! The score table: columns with one row per planned trial.
+
+use crate::base::{ArmId, TaskId};
+use crate::model::measure::Measure;
+use crate::model::trial::Boundary;
+
+/// All planned trials of a run as columns; every estimate and comparison is made from it.
+///
+/// Shapes: `arm`, `task`, `index`, `state` and each measure's columns have one entry per planned
+/// trial, ordered by arm, task, index as the plan lists them. `arm` and `task` index into `arms` and
+/// `tasks`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScoreTable {
+    /// Arms in plan order.
+    pub arms: Vec<ArmId>,
+    /// Tasks in plan order.
+    pub tasks: Vec<TaskId>,
+    /// Cluster of each task, where the suite declares clusters (labels numbered from 0).
+    pub clusters: Option<Vec<u32>>,
+    /// Segment columns: for each segment key its value per task.
+    pub segments: Vec<SegmentColumn>,
+    /// Arm of each row.
+    pub arm: Vec<u16>,
+    /// Task of each row.
+    pub task: Vec<u32>,
+    /// Trial index of each row.
+    pub index: Vec<u32>,
+    /// How each row ended.
+    pub state: Vec<RowState>,
+    /// Measures.
+    pub measures: Vec<MeasureColumn>,
+}
+
+/// One segment key with a value per task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentColumn {
+    /// Metadata key.
+    pub key: String,
+    /// Value per task; `None` where a task has none.
+    pub values: Vec<Option<String>>,
+}
+
+/// One measure with a cell per row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasureColumn {
+    /// What was measured.
+    pub measure: Measure,
+    /// Values; meaningful only where `cell` says [`CellState::Scored`].
+    pub value: Vec<f64>,
+    /// What each cell holds.
+    pub cell: Vec<CellState>,
+}
+
+/// How the trial of a row ended, as far as denominators are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowState {
+    /// Never started: a budget ended a randomised schedule. Not missing.
+    NotStarted,
+    /// Completed, failed by the agent, or ended by a limit: says something about the agent.
+    Valid,
+    /// Infrastructure broke. Missing.
+    Infra(Boundary),
+}
+
+/// What one cell holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellState {
+    /// A value.
+    Scored,
+    /// The measure does not concern this trial. Not missing.
+    NotApplicable,
+    /// The trial is valid, but the evidence lacks the value. Missing.
+    Ungradable,
+    /// The trial itself is not valid, see the row's state.
+    NoTrial,
+}
+
+impl ScoreTable {
+    /// The column of a measure.
+    pub fn column(&self, measure: Measure) -> Option<&MeasureColumn> {
+        self.measures.iter().find(|c| c.measure == measure)
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.arm.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.arm.is_empty()
+    }
+}

@@ -1,0 +1,1 @@
+//! Reports as CSV, Markdown and JSON: formats, never computes.
