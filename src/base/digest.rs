@@ -108,7 +108,10 @@ fn write_canonical(value: &Value, out: &mut String) {
 fn write_leaf(leaf: &Value, out: &mut String) {
     const EXACT: i128 = 1 << 53;
     if let Value::Number(number) = leaf {
-        let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+        let integer = number
+            .as_i64()
+            .map(i128::from)
+            .or(number.as_u64().map(i128::from));
         if let Some(integer) = integer.filter(|i| i.abs() > EXACT) {
             out.push_str(&integer.to_string());
             return;
@@ -143,12 +146,16 @@ mod tests {
         let a = canonical(&parse("9007199254740993"));
         let b = canonical(&parse("9007199254740992"));
         assert_ne!(a, b);
-        assert_ne!(canonical(&parse("18446744073709551615")), canonical(&parse("18446744073709551614")));
+        assert_ne!(
+            canonical(&parse("18446744073709551615")),
+            canonical(&parse("18446744073709551614"))
+        );
     }
 
     #[test]
     fn keys_are_sorted_by_utf16() {
-        let value = json!({"\u{20ac}": 1, "\r": 2, "\u{fb33}": 3, "1": 4, "\u{1f600}": 5, "\u{80}": 6});
+        let value =
+            json!({"\u{20ac}": 1, "\r": 2, "\u{fb33}": 3, "1": 4, "\u{1f600}": 5, "\u{80}": 6});
         let text = canonical(&value);
         let order: Vec<usize> = ["\\r", "1", "\u{80}", "\u{20ac}", "\u{1f600}", "\u{fb33}"]
             .iter()
@@ -159,6 +166,9 @@ mod tests {
 
     #[test]
     fn parts_do_not_collide() {
-        assert_ne!(Digest::of_parts(&["ab", "c"]), Digest::of_parts(&["a", "bc"]));
+        assert_ne!(
+            Digest::of_parts(&["ab", "c"]),
+            Digest::of_parts(&["a", "bc"])
+        );
     }
 }

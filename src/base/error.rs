@@ -55,7 +55,14 @@ struct Inner {
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self(Box::new(Inner { kind, message, file: None, line: None, hints: vec![], parts: vec![] }))
+        Self(Box::new(Inner {
+            kind,
+            message,
+            file: None,
+            line: None,
+            hints: vec![],
+            parts: vec![],
+        }))
     }
 
     /// Wrong usage or invalid input (exit code 2).

@@ -22,7 +22,12 @@ impl Interval {
     /// not strictly between 0 and 1.
     pub fn new(low: f64, high: f64, level: f64, method: &str) -> Option<Self> {
         let sound = low <= high && level > 0.0 && level < 1.0;
-        sound.then(|| Self { low, high, level, method: method.to_owned() })
+        sound.then(|| Self {
+            low,
+            high,
+            level,
+            method: method.to_owned(),
+        })
     }
 
     /// Upper minus lower limit.

@@ -15,11 +15,17 @@ pub struct Notice {
 impl Notice {
     /// A notice that needs no explanation.
     pub fn code(code: &str) -> Self {
-        Self { code: code.to_owned(), detail: String::new() }
+        Self {
+            code: code.to_owned(),
+            detail: String::new(),
+        }
     }
 
     /// A notice with a sentence.
     pub fn with(code: &str, detail: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), detail: detail.into() }
+        Self {
+            code: code.to_owned(),
+            detail: detail.into(),
+        }
     }
 }
