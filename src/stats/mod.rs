@@ -1,1 +1,15 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
+
+pub mod clustered;
+pub mod level;
+pub mod mean;
+pub mod proportion;
+pub mod sample;
+pub mod special;
+pub mod status;
+pub mod sum;
+pub mod tolerance;
+pub mod units;
+
+pub use level::{Level, Limits};
+pub use status::Status;
