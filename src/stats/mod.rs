@@ -3,7 +3,14 @@
 pub mod clustered;
 pub mod level;
 pub mod mean;
+pub mod missing;
+pub mod multiplicity;
+pub mod paired;
+pub mod pass_k;
+pub mod permutation;
 pub mod proportion;
+pub mod quantile;
+pub mod ratio;
 pub mod sample;
 pub mod special;
 pub mod status;
