@@ -1,5 +1,7 @@
 //! Metrics: the numbers that estimates and comparisons are about, each made from one measure.
 
+use std::fmt;
+
 use crate::model::measure::{Dimension, Measure};
 
 /// A metric by its name, for example `success_rate` or `tool_calls.p90`.
@@ -151,10 +153,21 @@ impl Metric {
         if COSTS.contains(&self.measure) { Contrast::Ratio } else { Contrast::Difference }
     }
 
+    /// Whether its values lie in [0, 1].
+    pub fn is_rate(&self) -> bool {
+        !COSTS.contains(&self.measure) && self.kind != MetricKind::PerTrial
+    }
+
     /// Whether two arms are compared on it: the rates and the mean costs are; quantiles, totals,
     /// pass@k and counts per trial are described for each arm only.
     pub fn is_compared(&self) -> bool {
         matches!(self.kind, MetricKind::Rate | MetricKind::Mean)
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
     }
 }
 
