@@ -1,5 +1,7 @@
 //! All estimates of a run: arm × metric × segment.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use super::cells::TaskCells;
@@ -43,6 +45,23 @@ impl Context {
             },
             level,
         }
+    }
+
+    /// The weight that the plan gives each of some tasks, whatever became of their trials; sums to 1
+    /// over them.
+    pub fn planned_weights(&self, tasks: &[usize]) -> Vec<f64> {
+        let raw: Vec<f64> = match &self.weights {
+            Weights::EqualTask | Weights::Trials => vec![1.0; tasks.len()],
+            Weights::Explicit(weights) => tasks.iter().map(|&t| weights[t]).collect(),
+            Weights::EqualCluster => {
+                let labels = self.clusters(tasks).unwrap_or_else(|| (0..tasks.len() as u32).collect());
+                let mut sizes: HashMap<u32, f64> = HashMap::new();
+                labels.iter().for_each(|l| *sizes.entry(*l).or_default() += 1.0);
+                labels.iter().map(|l| 1.0 / sizes[l]).collect()
+            }
+        };
+        let total: f64 = raw.iter().sum();
+        raw.into_iter().map(|w| w / total).collect()
     }
 
     /// The cluster labels of some tasks.
