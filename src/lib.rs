@@ -2,4 +2,5 @@
 #![deny(missing_docs)]
 
 pub mod base;
+pub mod compare;
 pub mod stats;
