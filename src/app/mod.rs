@@ -1,5 +1,6 @@
 //! One function per command: configuration in, result out.
 
+pub mod calculator;
 pub mod compare;
 pub mod evaluate;
 pub mod golden;
@@ -7,8 +8,10 @@ pub mod grade;
 pub mod import;
 pub mod recorded;
 pub mod report;
+mod rules_of_report;
 pub mod run;
 pub mod stats;
+mod tables;
 pub mod validate;
 pub mod verify;
 
