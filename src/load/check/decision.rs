@@ -26,7 +26,10 @@ pub(crate) fn check(decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>)
     for (name, margin) in &decision.margins {
         let here = at.to("margins").to(name);
         match metric_of_key(name) {
-            Ok(metric) => self::margin(*margin, metric, &here, problems),
+            Ok(metric) => {
+                compared(metric, &here, problems);
+                self::margin(*margin, metric, &here, problems);
+            }
             Err(hint) => {
                 let message = format!("unknown dimension or metric `{name}` in `margins`");
                 problems.push(here.problem(message).hint(hint));
@@ -90,6 +93,21 @@ fn dimension_named(name: &str) -> Option<Dimension> {
     Dimension::ALL.into_iter().find(|d| d.name() == name)
 }
 
+/// Margins and contrasts need a metric on which two arms are compared at all.
+fn compared(metric: Metric, at: &At, problems: &mut Vec<Error>) {
+    if metric.is_compared() {
+        return;
+    }
+    let problem = at.problem(format!("arms are not compared on `{metric}`"));
+    let known: Vec<String> = Metric::all()
+        .into_iter()
+        .filter(|m| m.is_compared() && m.dimension() == metric.dimension())
+        .map(|m| m.name())
+        .collect();
+    let hint = format!("of dimension `{}` they are on: {}", metric.dimension(), known.join(", "));
+    problems.push(problem.hint(hint));
+}
+
 fn margin(margin: f64, metric: Metric, at: &At, problems: &mut Vec<Error>) {
     match metric.contrast() {
         Contrast::Difference if !(margin > 0.0 && margin <= 1.0) => {
@@ -121,6 +139,9 @@ fn rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Er
         margin(own, metric, &at.to("margin"), problems);
     }
     let kind = rule.rule.name();
+    if matches!(rule.rule, RuleKind::NonInferior | RuleKind::Equivalent | RuleKind::Superior) {
+        compared(metric, at, problems);
+    }
     match rule.rule {
         RuleKind::NonInferior | RuleKind::Equivalent => {
             let declared = rule.margin.is_some() || has_margin(decision, metric);
