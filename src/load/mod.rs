@@ -8,6 +8,7 @@ mod arms;
 mod check;
 mod document;
 mod json;
+mod misfit;
 mod nearest;
 mod place;
 mod schema;
@@ -15,6 +16,7 @@ mod shape;
 mod suite;
 mod tasks;
 mod text;
+mod validate;
 mod yaml;
 
 use std::path::Path;
@@ -22,6 +24,7 @@ use std::path::Path;
 pub use arms::{ContentDigest, arms, validate_arms};
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use suite::{LoadedSuite, suite, validate_suite};
+pub use validate::{CheckTraces, Validation, validate};
 
 use crate::base::Error;
 

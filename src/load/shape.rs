@@ -3,13 +3,17 @@
 //! The schema is the emitted one (`assize schema`), so that an editor and `validate` agree, and
 //! every misfit at every depth is found at once.
 
-use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
-use jsonschema::{JsonType, ValidationError, Validator};
+use jsonschema::error::ValidationErrorKind as Fault;
+use jsonschema::{ValidationError, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::base::{Error, Result};
 use crate::load::document::{Document, child, steps};
+use crate::load::misfit::{
+    Misfit, drop_echoes, expected_types, missing, name, options, out_of_range, within, wrong_name,
+    wrong_type,
+};
 use crate::load::nearest;
 
 /// A schema, ready to check documents with.
@@ -24,13 +28,6 @@ pub(crate) struct Checked {
     pub value: Value,
     /// The misfits.
     pub problems: Vec<Error>,
-}
-
-/// One misfit: what is said about it, and what must go for the rest to fit.
-struct Misfit {
-    pointer: String,
-    message: String,
-    hint: Option<String>,
 }
 
 impl Shape {
@@ -203,62 +200,6 @@ impl Checked {
     }
 }
 
-/// A missing key is not reported beside the unknown key that was meant to be it.
-fn drop_echoes(found: &mut Vec<Misfit>) {
-    let meant: Vec<(String, String)> = found
-        .iter()
-        .filter_map(|m| {
-            let hint = m.hint.as_deref()?;
-            let key = hint.strip_prefix("did you mean `")?.strip_suffix("`?")?;
-            let parent = m.pointer.rsplit_once('/')?.0;
-            Some((parent.to_owned(), missing(parent, key).message))
-        })
-        .collect();
-    found.retain(|m| !meant.contains(&(m.pointer.clone(), m.message.clone())));
-}
-
-fn missing(pointer: &str, key: &str) -> Misfit {
-    Misfit {
-        pointer: pointer.to_owned(),
-        message: format!("key `{key}` is missing{}", within(pointer)),
-        hint: None,
-    }
-}
-
-fn wrong_type(pointer: &str, types: &[String], instance: &Value) -> Misfit {
-    let mut types: Vec<&str> = types.iter().map(String::as_str).collect();
-    types.dedup();
-    let text_wanted = types.contains(&"a text") && (instance.is_number() || instance.is_boolean());
-    Misfit {
-        pointer: pointer.to_owned(),
-        message: format!(
-            "{} must be {}, not {}",
-            name(pointer),
-            types.join(" or "),
-            shown(instance)
-        ),
-        hint: text_wanted.then(|| format!("write it in quotes: \"{instance}\"")),
-    }
-}
-
-fn wrong_name(pointer: &str, names: &[String], instance: &Value) -> Misfit {
-    let wrong = instance.as_str().unwrap_or_default();
-    let names = names.iter().map(String::as_str);
-    Misfit {
-        pointer: pointer.to_owned(),
-        message: format!("{} can't be {}", name(pointer), shown(instance)),
-        hint: Some(nearest::hint(wrong, names, "values")),
-    }
-}
-
-fn out_of_range(pointer: &str, bound: &str, limit: &Value, instance: &Value) -> Misfit {
-    Misfit {
-        pointer: pointer.to_owned(),
-        message: format!("{} must be {bound} {limit}, not {instance}", name(pointer)),
-        hint: None,
-    }
-}
-
 fn is_type_error_at(error: &ValidationError, pointer: &str) -> bool {
     matches!(error.kind(), Fault::Type { .. }) && error.instance_path().as_str() == pointer
 }
@@ -270,79 +211,6 @@ fn tag_error(error: &ValidationError) -> Option<(String, Value)> {
         let place = error.instance_path().as_str().to_owned();
         (place, error.instance().clone().into_owned())
     })
-}
-
-fn options(error: &ValidationError) -> Vec<String> {
-    let text = |v: &Value| v.as_str().map(str::to_owned);
-    match error.kind() {
-        Fault::Constant { expected_value } => text(expected_value).into_iter().collect(),
-        Fault::Enum { options } => {
-            let all = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            all.iter().filter_map(text).collect()
-        }
-        _ => vec![],
-    }
-}
-
-fn expected_types(kind: &TypeKind) -> Vec<String> {
-    let all: Vec<JsonType> = match kind {
-        TypeKind::Single(one) => vec![*one],
-        TypeKind::Multiple(set) => set.iter().collect(),
-    };
-    let named = |t: &JsonType| match t {
-        JsonType::Null => None,
-        JsonType::Boolean => Some("true or false"),
-        JsonType::Integer => Some("a whole number"),
-        JsonType::Number => Some("a number"),
-        JsonType::String => Some("a text"),
-        JsonType::Array => Some("a list"),
-        JsonType::Object => Some("a mapping"),
-    };
-    all.iter().filter_map(named).map(str::to_owned).collect()
-}
-
-/// A value as problems show it: short values themselves, long ones by their kind.
-pub(crate) fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "empty".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "a mapping".to_owned(),
-        Value::String(text) if text.chars().count() > 40 => "a long text".to_owned(),
-        Value::String(text) => format!("{text:?}"),
-        other => other.to_string(),
-    }
-}
-
-/// A JSON Pointer as people write paths: `expect.calls[0].name`.
-pub(crate) fn dotted(pointer: &str) -> String {
-    let mut path = String::new();
-    for step in steps(pointer) {
-        if step.bytes().all(|b| b.is_ascii_digit()) && !path.is_empty() {
-            path.push_str(&format!("[{step}]"));
-        } else {
-            if !path.is_empty() {
-                path.push('.');
-            }
-            path.push_str(&step);
-        }
-    }
-    path
-}
-
-fn name(pointer: &str) -> String {
-    if pointer.is_empty() {
-        "this".to_owned()
-    } else {
-        format!("`{}`", dotted(pointer))
-    }
-}
-
-fn within(pointer: &str) -> String {
-    if pointer.is_empty() {
-        String::new()
-    } else {
-        format!(" in `{}`", dotted(pointer))
-    }
 }
 
 /// Removes what a pointer names. An element of a list takes its list along: without it the others

@@ -1,5 +1,6 @@
 //! A suite folder: `suite.yaml` and its tasks.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -12,7 +13,8 @@ use crate::load::place::SUITE_FILES;
 use crate::load::shape::Shape;
 use crate::load::tasks::{self, ReadTask};
 use crate::load::{combined, schema};
-use crate::model::suite::{SUITE_FORMAT, Suite, SuiteSpec, Task};
+use crate::model::analysis::DecisionSpec;
+use crate::model::suite::{SUITE_FORMAT, Suite, SuiteSpec, Task, ToolSpec};
 
 /// A sound suite and where it was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,14 +52,51 @@ pub fn suite(dir: &Path) -> Result<LoadedSuite> {
 
 /// Loads a suite folder and lists all its problems; the suite is there only if there are none.
 pub fn validate_suite(dir: &Path) -> (Option<Suite>, Vec<Error>) {
+    let checkup = check(dir);
+    (checkup.suite, checkup.problems)
+}
+
+/// What came of checking a suite folder.
+pub(crate) struct Checkup {
+    /// The suite, if nothing is wrong with it.
+    pub suite: Option<Suite>,
+    /// How many tasks were read.
+    pub tasks: usize,
+    /// Everything that is wrong.
+    pub problems: Vec<Error>,
+    /// The suite file, as far as it could be read.
+    spec: Option<(Document, SuiteSpec)>,
+}
+
+impl Checkup {
+    /// The tools that the suite declares.
+    pub fn tools(&self) -> Option<&BTreeMap<String, ToolSpec>> {
+        self.spec.as_ref().map(|(_, spec)| &spec.tools)
+    }
+
+    /// The decision rules, with the document that knows their lines.
+    pub fn decision(&self) -> Option<(&Document, &DecisionSpec)> {
+        let (document, spec) = self.spec.as_ref()?;
+        Some((document, spec.decision.as_ref()?))
+    }
+}
+
+/// Checks a suite folder, file by file and then together.
+pub(crate) fn check(dir: &Path) -> Checkup {
     let mut problems = vec![];
     let spec = read_spec(dir, &mut problems);
+    let before = problems.len();
     let tasks = tasks::read(dir, &mut problems);
-    let tools = spec.as_ref().map(|(_, spec)| Tools(&spec.tools));
-    tasks::check(&tasks, tools, &mut problems);
-    let suite = spec.and_then(|(document, spec)| {
-        let at = At::root(&document);
-        settings::check(&spec, &at, &mut problems);
+    let count = tasks.len();
+    let none_written = tasks.is_empty() && problems.len() == before;
+    tasks::check(
+        &tasks,
+        spec.as_ref().map(|(_, s)| Tools(&s.tools)),
+        &mut problems,
+    );
+    let suite = spec.as_ref().and_then(|(document, spec)| {
+        let at = At::root(document);
+        settings::check(spec, &at, &mut problems);
         contract::check(
             &spec.expect,
             Tools(&spec.tools),
@@ -67,11 +106,19 @@ pub fn validate_suite(dir: &Path) -> (Option<Suite>, Vec<Error>) {
         if let Some(rules) = &spec.decision {
             decision::check(rules, &at.to("decision"), &mut problems);
         }
+        if none_written {
+            let problem = at.problem("the suite has no tasks");
+            problems.push(problem.hint("put them into tasks/ or tasks.jsonl"));
+        }
         together(spec, tasks, &at, &mut problems)
     });
     sort(&mut problems, dir);
-    let sound = suite.filter(|_| problems.is_empty());
-    (sound, problems)
+    Checkup {
+        suite: suite.filter(|_| problems.is_empty()),
+        tasks: count,
+        problems,
+        spec,
+    }
 }
 
 /// Finds the suite file of a folder.
@@ -137,24 +184,19 @@ pub(crate) fn newer_format(document: &Document, newest: u32) -> Result<()> {
 
 /// Merges tasks with their suite and checks what only shows together.
 fn together(
-    spec: SuiteSpec,
+    spec: &SuiteSpec,
     tasks: Vec<ReadTask>,
     at: &At,
     problems: &mut Vec<Error>,
 ) -> Option<Suite> {
     if tasks.is_empty() {
-        // Tasks that could not be read have been reported; the suite is empty only without them.
-        if problems.is_empty() {
-            let problem = at.problem("the suite has no tasks");
-            problems.push(problem.hint("put them into tasks/ or tasks.jsonl"));
-        }
         return None;
     }
     let mut merged: Vec<Task> = vec![];
     for ReadTask { document, task } in tasks {
         let at = At::root(&document);
         let mut task = task;
-        metadata::values(&spec, &task, &at, problems);
+        metadata::values(spec, &task, &at, problems);
         let both: Vec<_> = spec
             .faults
             .iter()
@@ -169,8 +211,8 @@ fn together(
         contract::contradictions(&task.expect, &at.to("expect"), problems);
         merged.push(task);
     }
-    metadata::check(&spec, &merged, at, problems);
-    Some(Suite::new(spec, merged))
+    metadata::check(spec, &merged, at, problems);
+    Some(Suite::new(spec.clone(), merged))
 }
 
 /// Problems in the order in which a person reads: the suite file first, then by file and line.

@@ -1,7 +1,5 @@
 //! Contracts: what a task or a suite expects.
 
-use serde_json::Value;
-
 use crate::base::Error;
 use crate::load::check::tools::Tools;
 use crate::load::check::{At, schemas};
@@ -182,11 +180,6 @@ pub(crate) fn contradictions(merged: &Expect, at: &At, problems: &mut Vec<Error>
             problems.push(at.problem(message));
         }
     }
-}
-
-/// Whether a JSON value is a plain value that can name a group: text, number or boolean.
-pub(crate) fn is_scalar(value: &Value) -> bool {
-    value.is_string() || value.is_number() || value.is_boolean()
 }
 
 #[cfg(test)]

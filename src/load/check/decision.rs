@@ -1,11 +1,13 @@
 //! Decision rules: levels, margins, metrics.
 
-use crate::base::Error;
+use std::path::Path;
+
+use crate::base::{ArmId, Error};
 use crate::load::check::At;
 use crate::load::nearest;
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec};
 use crate::model::measure::Dimension;
-use crate::model::metric::{Contrast, Metric as MetricId};
+use crate::model::metric::{Contrast, Metric};
 
 /// Checks the decision rules of a suite.
 pub(crate) fn check(decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>) {
@@ -24,7 +26,10 @@ pub(crate) fn check(decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>)
     for (name, margin) in &decision.margins {
         let here = at.to("margins").to(name);
         match metric_of_key(name) {
-            Ok(metric) => self::margin(*margin, metric, &here, problems),
+            Ok(metric) => {
+                compared(metric, &here, problems);
+                self::margin(*margin, metric, &here, problems);
+            }
             Err(hint) => {
                 let message = format!("unknown dimension or metric `{name}` in `margins`");
                 problems.push(here.problem(message).hint(hint));
@@ -36,6 +41,31 @@ pub(crate) fn check(decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>)
     }
 }
 
+/// Checks that the arms of a decision are among those of an arms file.
+pub(crate) fn arms(
+    decision: &DecisionSpec,
+    arms: &[ArmId],
+    file: &Path,
+    at: &At,
+    problems: &mut Vec<Error>,
+) {
+    for (key, arm) in [
+        ("baseline", &decision.baseline),
+        ("candidate", &decision.candidate),
+    ] {
+        let Some(arm) = arm.as_ref().filter(|a| !arms.contains(a)) else {
+            continue;
+        };
+        let known = arms.iter().map(ArmId::as_str);
+        let message = format!(
+            "`{key}` names arm `{arm}`, which is not in {}",
+            file.display()
+        );
+        let problem = at.to(key).problem(message);
+        problems.push(problem.hint(nearest::hint(arm.as_str(), known, "arms")));
+    }
+}
+
 fn level(alpha: Option<f64>, at: &At, problems: &mut Vec<Error>) {
     if alpha.is_some_and(|a| !(a > 0.0 && a < 0.5)) {
         let problem = at.problem(format!("`{}` must lie between 0 and 0.5", at.name()));
@@ -44,13 +74,13 @@ fn level(alpha: Option<f64>, at: &At, problems: &mut Vec<Error>) {
 }
 
 /// The metric that a key under `margins` means, or a hint.
-fn metric_of_key(name: &str) -> Result<MetricId, String> {
+fn metric_of_key(name: &str) -> Result<Metric, String> {
     if let Some(dimension) = dimension_named(name) {
         let none = || format!("`{name}` has no metric of its own in this version");
-        return MetricId::main(dimension).ok_or_else(none);
+        return Metric::main(dimension).ok_or_else(none);
     }
-    MetricId::from_name(name).ok_or_else(|| {
-        let metrics: Vec<String> = MetricId::all().iter().map(ToString::to_string).collect();
+    Metric::from_name(name).ok_or_else(|| {
+        let metrics: Vec<String> = Metric::all().iter().map(ToString::to_string).collect();
         let dimensions = Dimension::ALL.iter().map(|d| d.name());
         let known: Vec<&str> = dimensions
             .chain(metrics.iter().map(String::as_str))
@@ -63,7 +93,22 @@ fn dimension_named(name: &str) -> Option<Dimension> {
     Dimension::ALL.into_iter().find(|d| d.name() == name)
 }
 
-fn margin(margin: f64, metric: MetricId, at: &At, problems: &mut Vec<Error>) {
+/// Margins and contrasts need a metric on which two arms are compared at all.
+fn compared(metric: Metric, at: &At, problems: &mut Vec<Error>) {
+    if metric.is_compared() {
+        return;
+    }
+    let problem = at.problem(format!("arms are not compared on `{metric}`"));
+    let known: Vec<String> = Metric::all()
+        .into_iter()
+        .filter(|m| m.is_compared() && m.dimension() == metric.dimension())
+        .map(|m| m.name())
+        .collect();
+    let hint = format!("of dimension `{}` they are on: {}", metric.dimension(), known.join(", "));
+    problems.push(problem.hint(hint));
+}
+
+fn margin(margin: f64, metric: Metric, at: &At, problems: &mut Vec<Error>) {
     match metric.contrast() {
         Contrast::Difference if !(margin > 0.0 && margin <= 1.0) => {
             let message = format!("the margin of `{metric}` must lie above 0 and at most at 1");
@@ -94,6 +139,9 @@ fn rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Er
         margin(own, metric, &at.to("margin"), problems);
     }
     let kind = rule.rule.name();
+    if matches!(rule.rule, RuleKind::NonInferior | RuleKind::Equivalent | RuleKind::Superior) {
+        compared(metric, at, problems);
+    }
     match rule.rule {
         RuleKind::NonInferior | RuleKind::Equivalent => {
             let declared = rule.margin.is_some() || has_margin(decision, metric);
@@ -122,10 +170,10 @@ fn rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Er
     }
 }
 
-fn metric_of_rule(rule: &RuleSpec, at: &At, problems: &mut Vec<Error>) -> Option<MetricId> {
+fn metric_of_rule(rule: &RuleSpec, at: &At, problems: &mut Vec<Error>) -> Option<Metric> {
     let dimension = rule.dimension;
     let Some(name) = &rule.metric else {
-        let main = MetricId::main(dimension);
+        let main = Metric::main(dimension);
         if main.is_none() {
             let message = format!("dimension `{dimension}` has no metric in this version");
             problems.push(at.to("dimension").problem(message));
@@ -133,7 +181,7 @@ fn metric_of_rule(rule: &RuleSpec, at: &At, problems: &mut Vec<Error>) -> Option
         return main;
     };
     let own = || {
-        MetricId::all()
+        Metric::all()
             .into_iter()
             .filter(|m| m.dimension() == dimension)
     };
@@ -147,14 +195,14 @@ fn metric_of_rule(rule: &RuleSpec, at: &At, problems: &mut Vec<Error>) -> Option
     found
 }
 
-fn has_margin(decision: &DecisionSpec, metric: MetricId) -> bool {
+fn has_margin(decision: &DecisionSpec, metric: Metric) -> bool {
     let by_name = decision.margins.contains_key(&metric.to_string());
     let dimension = metric.dimension();
     let by_dimension = decision.margins.contains_key(dimension.name());
-    by_name || (by_dimension && MetricId::main(dimension) == Some(metric))
+    by_name || (by_dimension && Metric::main(dimension) == Some(metric))
 }
 
-fn rate(rule: &RuleSpec, metric: MetricId, at: &At, problems: &mut Vec<Error>) {
+fn rate(rule: &RuleSpec, metric: Metric, at: &At, problems: &mut Vec<Error>) {
     let kind = rule.rule.name();
     match rule.rate {
         None => problems.push(at.problem(format!("rule `{kind}` on `{metric}` has no `rate`"))),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::{Error, Notice};
-use crate::load::check::{At, contract};
+use crate::load::check::At;
 use crate::load::nearest;
 use crate::model::suite::{Suite, SuiteSpec, Task};
 
@@ -48,7 +48,7 @@ pub(crate) fn check(spec: &SuiteSpec, tasks: &[Task], at: &At, problems: &mut Ve
 pub(crate) fn values(spec: &SuiteSpec, task: &Task, at: &At, problems: &mut Vec<Error>) {
     for key in spec.segments.iter().chain(&spec.cluster) {
         let value = task.metadata.get(key).unwrap_or(&Value::Null);
-        if !value.is_null() && !contract::is_scalar(value) {
+        if !value.is_null() && !is_scalar(value) {
             let at = at.to("metadata").to(key);
             let message = format!("`{}` names a group: a text, number or boolean", at.name());
             problems.push(at.problem(message));
@@ -114,4 +114,9 @@ fn some(names: &[&str]) -> String {
         [first @ .., _] if names.len() > 5 => format!("{}, …", first[..5].join(", ")),
         all => all.join(", "),
     }
+}
+
+/// Whether a JSON value is a plain value that can name a group: text, number or boolean.
+fn is_scalar(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
 }

@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 use crate::base::Error;
 use crate::load::document::{Document, child};
-use crate::load::shape::dotted;
+use crate::load::misfit::dotted;
 
 /// A place in a document: where a value stands that is being checked.
 #[derive(Clone, Debug)]

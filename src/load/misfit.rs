@@ -1,0 +1,152 @@
+//! What is said about a value that does not fit its schema.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Fault};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::Value;
+
+use crate::load::document::steps;
+use crate::load::nearest;
+
+/// One misfit: what is said about it, and what must go for the rest to fit.
+pub(crate) struct Misfit {
+    pub pointer: String,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// A missing key is not reported beside the unknown key that was meant to be it.
+pub(crate) fn drop_echoes(found: &mut Vec<Misfit>) {
+    let meant: Vec<(String, String)> = found
+        .iter()
+        .filter_map(|m| {
+            let hint = m.hint.as_deref()?;
+            let key = hint.strip_prefix("did you mean `")?.strip_suffix("`?")?;
+            let parent = m.pointer.rsplit_once('/')?.0;
+            Some((parent.to_owned(), missing(parent, key).message))
+        })
+        .collect();
+    found.retain(|m| !meant.contains(&(m.pointer.clone(), m.message.clone())));
+}
+
+/// A required key that is not there.
+pub(crate) fn missing(pointer: &str, key: &str) -> Misfit {
+    Misfit {
+        pointer: pointer.to_owned(),
+        message: format!("key `{key}` is missing{}", within(pointer)),
+        hint: None,
+    }
+}
+
+/// A value of another type than the schema wants.
+pub(crate) fn wrong_type(pointer: &str, types: &[String], instance: &Value) -> Misfit {
+    let mut types: Vec<&str> = types.iter().map(String::as_str).collect();
+    types.dedup();
+    let text_wanted = types.contains(&"a text") && (instance.is_number() || instance.is_boolean());
+    Misfit {
+        pointer: pointer.to_owned(),
+        message: format!(
+            "{} must be {}, not {}",
+            name(pointer),
+            types.join(" or "),
+            shown(instance)
+        ),
+        hint: text_wanted.then(|| format!("write it in quotes: \"{instance}\"")),
+    }
+}
+
+/// A name that is not in the closed list.
+pub(crate) fn wrong_name(pointer: &str, names: &[String], instance: &Value) -> Misfit {
+    let wrong = instance.as_str().unwrap_or_default();
+    let names = names.iter().map(String::as_str);
+    Misfit {
+        pointer: pointer.to_owned(),
+        message: format!("{} can't be {}", name(pointer), shown(instance)),
+        hint: Some(nearest::hint(wrong, names, "values")),
+    }
+}
+
+/// A number beyond its bound.
+pub(crate) fn out_of_range(pointer: &str, bound: &str, limit: &Value, instance: &Value) -> Misfit {
+    Misfit {
+        pointer: pointer.to_owned(),
+        message: format!("{} must be {bound} {limit}, not {instance}", name(pointer)),
+        hint: None,
+    }
+}
+
+/// The names that an error says were allowed.
+pub(crate) fn options(error: &ValidationError) -> Vec<String> {
+    let text = |v: &Value| v.as_str().map(str::to_owned);
+    match error.kind() {
+        Fault::Constant { expected_value } => text(expected_value).into_iter().collect(),
+        Fault::Enum { options } => {
+            let all = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            all.iter().filter_map(text).collect()
+        }
+        _ => vec![],
+    }
+}
+
+/// The types that an error says were allowed, in plain words; null is never asked for.
+pub(crate) fn expected_types(kind: &TypeKind) -> Vec<String> {
+    let all: Vec<JsonType> = match kind {
+        TypeKind::Single(one) => vec![*one],
+        TypeKind::Multiple(set) => set.iter().collect(),
+    };
+    let named = |t: &JsonType| match t {
+        JsonType::Null => None,
+        JsonType::Boolean => Some("true or false"),
+        JsonType::Integer => Some("a whole number"),
+        JsonType::Number => Some("a number"),
+        JsonType::String => Some("a text"),
+        JsonType::Array => Some("a list"),
+        JsonType::Object => Some("a mapping"),
+    };
+    all.iter().filter_map(named).map(str::to_owned).collect()
+}
+
+/// A value as problems show it: short values themselves, long ones by their kind.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "empty".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a mapping".to_owned(),
+        Value::String(text) if text.chars().count() > 40 => "a long text".to_owned(),
+        Value::String(text) => format!("{text:?}"),
+        other => other.to_string(),
+    }
+}
+
+/// A JSON Pointer as people write paths: `expect.calls[0].name`.
+pub(crate) fn dotted(pointer: &str) -> String {
+    let mut path = String::new();
+    for step in steps(pointer) {
+        if step.bytes().all(|b| b.is_ascii_digit()) && !path.is_empty() {
+            path.push_str(&format!("[{step}]"));
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(&step);
+        }
+    }
+    path
+}
+
+/// A path in back quotes, or `this` for the whole file.
+pub(crate) fn name(pointer: &str) -> String {
+    if pointer.is_empty() {
+        "this".to_owned()
+    } else {
+        format!("`{}`", dotted(pointer))
+    }
+}
+
+/// Where a key belongs, for the end of a sentence.
+pub(crate) fn within(pointer: &str) -> String {
+    if pointer.is_empty() {
+        String::new()
+    } else {
+        format!(" in `{}`", dotted(pointer))
+    }
+}
