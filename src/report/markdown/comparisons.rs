@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::view::Lookup;
 use super::{number, safe, words};
-use crate::model::estimate::{ComparisonRow, DecisionWord};
+use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus};
 use crate::model::measure::Dimension;
 
 /// All comparisons of two arms.
@@ -168,12 +168,19 @@ fn completions(row: &ComparisonRow) -> String {
 }
 
 fn reason(row: &ComparisonRow) -> String {
+    let status = match row.status {
+        EstimateStatus::Ok | EstimateStatus::NotDecidable => "",
+        status => words::status(status),
+    };
     let mut parts: Vec<String> = row
         .reason
         .as_deref()
         .map(words::reason)
         .into_iter()
         .collect();
+    if !status.is_empty() {
+        parts.push(status.to_owned());
+    }
     if !row.locked {
         parts.push("deviates from the locked plan".to_owned());
     }

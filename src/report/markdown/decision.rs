@@ -12,6 +12,7 @@ use crate::model::measure::Dimension;
 /// What was decided.
 #[derive(Serialize)]
 pub(super) struct Decision {
+    /// Baseline and candidates, if anything was compared.
     question: Option<Question>,
     /// `passed`, `failed` … or empty without rules.
     result: String,
@@ -24,7 +25,7 @@ pub(super) struct Decision {
 #[derive(Serialize)]
 struct Question {
     baseline: String,
-    candidate: String,
+    candidates: Vec<String>,
 }
 
 /// One rule of the gate.
@@ -45,17 +46,27 @@ struct WordLine {
 
 pub(super) fn decision(lookup: &Lookup<'_>) -> Decision {
     let gate = &lookup.report.gate;
-    let first = lookup.report.comparisons.first();
     Decision {
-        question: first.map(|row| Question {
-            baseline: row.baseline.clone(),
-            candidate: row.candidate.clone(),
-        }),
+        question: question(lookup),
         result: words::plain(&gate.result),
         sentence: sentence(&gate.result),
         rules: gate.rules.iter().map(|rule| line(lookup, rule)).collect(),
         words: word_lines(lookup),
     }
+}
+
+fn question(lookup: &Lookup<'_>) -> Option<Question> {
+    let rows = &lookup.report.comparisons;
+    let mut candidates: Vec<String> = vec![];
+    for row in rows {
+        if !candidates.contains(&row.candidate) {
+            candidates.push(row.candidate.clone());
+        }
+    }
+    Some(Question {
+        baseline: rows.first()?.baseline.clone(),
+        candidates,
+    })
 }
 
 fn sentence(result: &str) -> &'static str {
@@ -94,8 +105,8 @@ fn condition(lookup: &Lookup<'_>, rule: &GateRule) -> String {
         "non_inferior" => format!("{metric} not worse by more than {margin}"),
         "superior" => format!("{metric} better"),
         "equivalent" => format!("{metric} neither better nor worse by more than {margin}"),
-        "max_rate" => format!("{metric} of the candidate at most {rate}"),
-        "min_rate" => format!("{metric} of the candidate at least {rate}"),
+        "max_rate" => format!("the candidate's {metric} at most {rate}"),
+        "min_rate" => format!("the candidate's {metric} at least {rate}"),
         "no_task_regression" => format!("{metric} of no single task broken"),
         other => format!("{metric}: {}", words::plain(other)),
     }

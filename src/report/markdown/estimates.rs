@@ -27,6 +27,7 @@ pub(super) struct EstimateLine {
     missing: String,
     fixed: Value,
     spread: Value,
+    has_spread: bool,
     remarks: String,
 }
 
@@ -103,7 +104,10 @@ pub(super) fn unmeasured(lookup: &Lookup<'_>) -> Vec<Unmeasured> {
                 &mut lines[last]
             }
         };
-        push_new(&mut line.metrics, words::quantity(&row.metric));
+        let quantity = words::quantity(&row.metric);
+        if quantity != row.dimension.name() {
+            push_new(&mut line.metrics, quantity);
+        }
         push_new(&mut line.arms, row.arm.clone());
     }
     lines.sort_by_key(|line| line.dimension);
@@ -136,6 +140,7 @@ fn line(lookup: &Lookup<'_>, row: &EstimateRow) -> EstimateLine {
             number::interval(Some(low), Some(high), &[])
         })),
         spread: safe(spread(row)),
+        has_spread: row.tasks_fixed.is_some() || row.sd_between_tasks.is_some(),
         remarks: remarks(row),
     }
 }

@@ -15,6 +15,7 @@ fn look_up(table: &[(&str, &str)], code: &str) -> Option<String> {
 /// A metric, for example `tool calls, mean` for `tool_calls.mean`.
 pub(super) fn metric(metric: &str, k: Option<u32>) -> String {
     match (metric, k) {
+        ("pass_hat_k" | "pass_at_k", Some(1)) => "one trial succeeds (k = 1)".to_owned(),
         ("pass_hat_k", Some(k)) => format!("pass^{k} (all of {k} trials succeed)"),
         ("pass_at_k", Some(k)) => format!("pass@{k} (any of {k} trials succeeds)"),
         _ => match metric
@@ -47,22 +48,9 @@ const SUMMARIES: &[(&str, &str)] = &[
 
 const METRICS: &[(&str, &str)] = &[
     ("cost_usd", "cost in US dollars"),
+    ("violation_rate_all", "violation rate of all trials"),
+    ("duplicate_rate_all", "duplicate rate of all trials"),
     ("latency_ms", "time in milliseconds"),
-    ("violation_rate", "trials with a violation"),
-    (
-        "violation_rate_all",
-        "trials with a violation, of all trials",
-    ),
-    ("duplicate_rate", "trials with a duplicate effect"),
-    (
-        "duplicate_rate_all",
-        "trials with a duplicate effect, of all trials",
-    ),
-    ("reach_rate", "trials that reached the fault"),
-    (
-        "recovery_rate",
-        "recovered, of those that reached the fault",
-    ),
 ];
 
 /// The word of a comparison.
@@ -130,6 +118,8 @@ const REASONS: &[(&str, &str)] = &[
         "some task has too few trials for a break to be shown",
     ),
     ("exploratory", "too few tasks to decide by"),
+    ("above_rate", "the whole interval lies above the bound"),
+    ("below_rate", "the whole interval lies below the bound"),
     ("not_locked", "it deviates from the locked plan"),
     ("no_common_tasks", "no task has valid trials in both arms"),
     ("no_valid_trials", "no trial is valid"),
