@@ -69,7 +69,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The positions of baseline and candidate.
-    fn roles(&self) -> Option<(usize, usize)> {
+    pub(super) fn roles(&self) -> Option<(usize, usize)> {
         let decision = self.decision.as_ref()?;
         let at = |arm: &Option<ArmId>| {
             let name = arm.as_ref()?;

@@ -2,6 +2,7 @@
 
 pub mod calculator;
 pub mod compare;
+mod disagreements;
 pub mod evaluate;
 pub mod golden;
 pub mod grade;
@@ -12,6 +13,7 @@ mod rules_of_report;
 pub mod run;
 pub mod stats;
 mod tables;
+mod trials;
 pub mod validate;
 pub mod verify;
 
@@ -56,7 +58,7 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
     let Some(folder) = named.or(recorded.filter(|f| f.exists())) else {
         return Ok(stored);
     };
-    let suite = crate::load::suite(folder)?;
+    let suite = crate::load::suite(folder)?.suite;
     if suite.digest == stored.digest {
         return Ok(stored);
     }
