@@ -5,8 +5,12 @@ pub mod base;
 pub mod model;
 pub mod stats;
 
-pub mod grade;
+pub mod plan;
+
 pub mod trace;
+
+pub mod grade;
 
 pub mod load;
 pub mod report;
+pub mod store;

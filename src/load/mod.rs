@@ -1,1 +1,42 @@
 //! Files that users write, turned into the model; every problem names file, line and nearest key.
+//!
+//! A file becomes a tree that knows its lines ([`document`]), the tree is checked against the emitted
+//! schema ([`shape`]), what fits becomes a typed value, and the typed value is checked for sense
+//! ([`check`]). Every step goes on after a problem, so that a user sees all of them at once.
+
+mod arms;
+mod check;
+mod document;
+mod json;
+mod misfit;
+mod nearest;
+mod place;
+mod schema;
+mod shape;
+mod suite;
+mod tasks;
+mod text;
+mod validate;
+mod yaml;
+
+use std::path::Path;
+
+pub use arms::{ContentDigest, arms, validate_arms};
+pub use schema::{NAMES as SCHEMAS, schema};
+pub use suite::{LoadedSuite, suite, validate_suite};
+pub use validate::{CheckTraces, Validation, validate};
+
+use crate::base::Error;
+
+/// Several problems of one file or folder as one error; a single one stays itself.
+///
+/// # Panics
+///
+/// If there are none.
+fn combined(place: &Path, mut problems: Vec<Error>) -> Error {
+    if problems.len() == 1 {
+        return problems.remove(0);
+    }
+    let message = format!("{} problems", problems.len());
+    Error::many(message, problems).in_file(place)
+}
