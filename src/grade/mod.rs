@@ -15,6 +15,7 @@ mod effects;
 mod efficiency;
 mod evidence;
 mod finding;
+pub mod golden;
 mod grader;
 mod ledger;
 mod outcome;

@@ -17,7 +17,7 @@ use crate::grade::recorded::{TABLE, checked, graded};
 use crate::grade::state;
 use crate::model::grade::{Cell, Finding, Grade};
 use crate::model::measure::{Dimension, Measure};
-use crate::model::trace::{EventKind, ExternalResult, TraceSource};
+use crate::model::trace::{EventKind, ExternalResult};
 use crate::model::trial::TrialStatus;
 
 const OUTCOME: Dimension = Dimension::Outcome;
@@ -156,27 +156,10 @@ fn final_schema(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
         return tally;
     };
     tally.checked.push(event.sequence);
-    let mut problems = schema.problems(payload, PROBLEMS);
-    let parsed = text_as_json(evidence, payload);
-    if let Some(parsed) = parsed.filter(|_| !problems.is_empty()) {
-        problems = schema.problems(&parsed, PROBLEMS);
-        tally.notices.push("final_parsed_from_text".to_owned());
-    }
-    for problem in problems {
+    for problem in schema.problems(payload, PROBLEMS) {
         tally.broke(vec![event.sequence], format!("final payload: {problem}"));
     }
     tally
-}
-
-/// A chat log can carry a final payload only as text, so there a text that is a JSON object or array
-/// is read as one.
-fn text_as_json(evidence: &Evidence<'_>, payload: &Value) -> Option<Value> {
-    let text = payload.as_str()?;
-    if evidence.trace.source != TraceSource::Chat {
-        return None;
-    }
-    let value: Value = serde_json::from_str(text.trim()).ok()?;
-    (value.is_object() || value.is_array()).then_some(value)
 }
 
 fn final_state(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
@@ -244,20 +227,6 @@ mod tests {
         let found = grades(&suite, &none);
         assert_eq!(found.found("final_schema"), "fail");
         assert_eq!(found.rule("final_schema").events, [0]);
-    }
-
-    #[test]
-    fn only_a_chat_log_may_carry_its_payload_as_text() {
-        let suite = suite(schema());
-        let text = json!([{"kind": "final", "payload": "{\"status\": \"ok\"}"}]);
-        let chat = grades(&suite, &trace("chat", text.clone()));
-        assert_eq!(chat.found("final_schema"), "pass");
-        assert_eq!(
-            chat.rule("final_schema").notices,
-            ["final_parsed_from_text"]
-        );
-        let native = grades(&suite, &trace("native", text));
-        assert_eq!(native.found("final_schema"), "fail");
     }
 
     #[test]

@@ -12,6 +12,16 @@ use crate::model::trace::EventKind;
 /// `asked_clarification: false` breaks the rule, `asked_before: N` says before which call the user was
 /// asked, `true` alone passes with the notice `order_unknown`, and silence is ungradable.
 pub(crate) fn must_ask_before_write(_: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
+    asking(evidence)
+}
+
+/// Whether there was a write, and the user was asked before it as far as the trace can tell.
+pub(crate) fn asked_before_write(evidence: &Evidence<'_>) -> bool {
+    let tally = asking(evidence);
+    !tally.checked.is_empty() && tally.broken.is_empty() && tally.unknown.is_none()
+}
+
+fn asking(evidence: &Evidence<'_>) -> Tally {
     let mut tally = Tally::default();
     let Some(write) = first_write(evidence) else {
         return tally;

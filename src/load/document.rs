@@ -73,6 +73,16 @@ impl Document {
     /// The line of the value that a JSON Pointer names: of its key where it has one; if it does not
     /// exist, the line of the nearest value around it.
     pub fn line(&self, pointer: &str) -> u64 {
+        self.walk(pointer).0
+    }
+
+    /// Whether the value that a JSON Pointer names is a number that is none.
+    pub fn is_not_finite(&self, pointer: &str) -> bool {
+        self.walk(pointer).1.kind == Kind::NotFinite
+    }
+
+    /// Follows a pointer as far as it leads: the last value on the way, and its line.
+    fn walk(&self, pointer: &str) -> (u64, &Node) {
         let mut node = &self.root;
         let mut line = node.line;
         for step in steps(pointer) {
@@ -92,7 +102,7 @@ impl Document {
             let Some(found) = next else { break };
             (line, node) = found;
         }
-        line
+        (line, node)
     }
 
     /// A problem with the value that a JSON Pointer names.

@@ -3,18 +3,13 @@
 //! The schema is the emitted one (`assize schema`), so that an editor and `validate` agree, and
 //! every misfit at every depth is found at once.
 
-use jsonschema::error::ValidationErrorKind as Fault;
-use jsonschema::{ValidationError, Validator};
+use jsonschema::Validator;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::base::{Error, Result};
-use crate::load::document::{Document, child, steps};
-use crate::load::misfit::{
-    Misfit, drop_echoes, expected_types, missing, name, options, out_of_range, within, wrong_name,
-    wrong_type,
-};
-use crate::load::nearest;
+use crate::load::document::{Document, steps};
+use crate::load::misfit::{self, Misfit};
 
 /// A schema, ready to check documents with.
 pub(crate) struct Shape {
@@ -43,7 +38,9 @@ impl Shape {
         let mut value = document.value();
         let mut problems = document.defects();
         let misfits = self.misfits(&value);
-        problems.extend(misfits.iter().map(|m| {
+        // A number that is none stands as null in the value, and has been reported for what it is.
+        let told = |m: &&Misfit| !document.is_not_finite(&m.pointer);
+        problems.extend(misfits.iter().filter(told).map(|m| {
             let problem = document.problem(&m.pointer, &m.message);
             match &m.hint {
                 Some(hint) => problem.hint(hint),
@@ -57,9 +54,9 @@ impl Shape {
     fn misfits(&self, value: &Value) -> Vec<Misfit> {
         let mut found = vec![];
         for error in self.validator.iter_errors(value) {
-            self.explain(&error, &mut found);
+            misfit::explain(&error, &self.schema, &mut found);
         }
-        drop_echoes(&mut found);
+        misfit::drop_echoes(&mut found);
         found
     }
 
@@ -75,101 +72,6 @@ impl Shape {
             }
             misfits = self.misfits(value);
         }
-    }
-
-    fn explain(&self, error: &ValidationError, found: &mut Vec<Misfit>) {
-        let pointer = error.instance_path().as_str();
-        let instance = error.instance();
-        match error.kind() {
-            Fault::AdditionalProperties { unexpected } => {
-                let known = self.known_keys(error);
-                for key in unexpected {
-                    let known = known.iter().map(String::as_str);
-                    found.push(Misfit {
-                        pointer: child(pointer, key),
-                        message: format!("unknown key `{key}`{}", within(pointer)),
-                        hint: Some(nearest::hint(key, known, "keys")),
-                    });
-                }
-            }
-            Fault::Required { property } => {
-                let key = property.as_str().unwrap_or_default();
-                found.push(missing(pointer, key));
-            }
-            Fault::Type { kind } => {
-                found.push(wrong_type(pointer, &expected_types(kind), instance));
-            }
-            Fault::Constant { .. } | Fault::Enum { .. } => {
-                found.push(wrong_name(pointer, &options(error), instance));
-            }
-            Fault::AnyOf { context } | Fault::OneOfNotValid { context } => {
-                self.explain_branches(pointer, context, instance, found);
-            }
-            Fault::Minimum { limit } => {
-                found.push(out_of_range(pointer, "at least", limit, instance))
-            }
-            Fault::Maximum { limit } => {
-                found.push(out_of_range(pointer, "at most", limit, instance))
-            }
-            _ => found.push(Misfit {
-                pointer: pointer.to_owned(),
-                message: format!("{}: {error}", name(pointer)),
-                hint: None,
-            }),
-        }
-    }
-
-    /// Of several possible shapes, explains the one that was meant: not another type altogether,
-    /// and the one whose tag is there.
-    fn explain_branches(
-        &self,
-        pointer: &str,
-        branches: &[Vec<ValidationError>],
-        instance: &Value,
-        found: &mut Vec<Misfit>,
-    ) {
-        let of_type = |b: &&Vec<ValidationError>| !b.iter().any(|e| is_type_error_at(e, pointer));
-        let possible: Vec<&Vec<ValidationError>> = branches.iter().filter(of_type).collect();
-        if possible.is_empty() {
-            let types: Vec<String> = branches
-                .iter()
-                .flatten()
-                .filter_map(|e| match e.kind() {
-                    Fault::Type { kind } => Some(expected_types(kind)),
-                    _ => None,
-                })
-                .flatten()
-                .collect();
-            found.push(wrong_type(pointer, &types, instance));
-            return;
-        }
-        let tag_of = |b: &Vec<ValidationError>| b.iter().find_map(|e| tag_error(e));
-        if let Some(meant) = possible
-            .iter()
-            .filter(|b| tag_of(b).is_none())
-            .min_by_key(|b| b.len())
-        {
-            meant.iter().for_each(|e| self.explain(e, found));
-            return;
-        }
-        let names: Vec<String> = possible
-            .iter()
-            .flat_map(|b| b.iter())
-            .flat_map(options)
-            .collect();
-        let (place, wrong) = tag_of(possible[0]).unwrap_or((pointer.to_owned(), instance.clone()));
-        found.push(wrong_name(&place, &names, &wrong));
-    }
-
-    /// The keys that the schema knows beside an `additionalProperties` that failed.
-    fn known_keys(&self, error: &ValidationError) -> Vec<String> {
-        let path = error.schema_path().as_str();
-        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        self.schema
-            .pointer(&format!("{parent}/properties"))
-            .and_then(Value::as_object)
-            .map(|keys| keys.keys().cloned().collect())
-            .unwrap_or_default()
     }
 }
 
@@ -198,19 +100,6 @@ impl Checked {
             }
         }
     }
-}
-
-fn is_type_error_at(error: &ValidationError, pointer: &str) -> bool {
-    matches!(error.kind(), Fault::Type { .. }) && error.instance_path().as_str() == pointer
-}
-
-/// Where a tag stood and what it said, if the error is about a tag or a name from a closed list.
-fn tag_error(error: &ValidationError) -> Option<(String, Value)> {
-    let wrong = matches!(error.kind(), Fault::Constant { .. } | Fault::Enum { .. });
-    wrong.then(|| {
-        let place = error.instance_path().as_str().to_owned();
-        (place, error.instance().clone().into_owned())
-    })
 }
 
 /// Removes what a pointer names. An element of a list takes its list along: without it the others

@@ -176,7 +176,7 @@ pub(crate) fn contradictions(merged: &Expect, at: &At, problems: &mut Vec<Error>
         let needed = named.max(called);
         if needed > *most as usize {
             let message =
-                format!("`max_calls` allows {most} calls of `{tool}`, {needed} are expected");
+                format!("`max_calls` allows {most} of the {needed} expected calls of `{tool}`");
             problems.push(at.problem(message));
         }
     }

@@ -104,7 +104,11 @@ fn compared(metric: Metric, at: &At, problems: &mut Vec<Error>) {
         .filter(|m| m.is_compared() && m.dimension() == metric.dimension())
         .map(|m| m.name())
         .collect();
-    let hint = format!("of dimension `{}` they are on: {}", metric.dimension(), known.join(", "));
+    let hint = format!(
+        "of dimension `{}` they are on: {}",
+        metric.dimension(),
+        known.join(", ")
+    );
     problems.push(problem.hint(hint));
 }
 
@@ -139,7 +143,10 @@ fn rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Er
         margin(own, metric, &at.to("margin"), problems);
     }
     let kind = rule.rule.name();
-    if matches!(rule.rule, RuleKind::NonInferior | RuleKind::Equivalent | RuleKind::Superior) {
+    if matches!(
+        rule.rule,
+        RuleKind::NonInferior | RuleKind::Equivalent | RuleKind::Superior
+    ) {
         compared(metric, at, problems);
     }
     match rule.rule {

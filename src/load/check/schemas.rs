@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::Error;
 use crate::load::check::At;
+use crate::load::misfit::{self, Misfit};
 
 /// Checks that a JSON Schema is one, and that it can be used without fetching anything.
 pub(crate) fn schema(schema: &Value, at: &At, problems: &mut Vec<Error>) {
@@ -29,14 +30,16 @@ pub(crate) fn schema(schema: &Value, at: &At, problems: &mut Vec<Error>) {
 /// Every place in which the schema breaks the rules of its own draft; `None` if there is none.
 fn broken(schema: &Value, at: &At) -> Option<Vec<Error>> {
     let rules = jsonschema::meta::validator_for(schema).ok()?;
-    let found: Vec<Error> = rules
-        .iter_errors(schema)
-        .map(|e| {
-            let place = at.down(e.instance_path().as_str());
-            place.problem(format!("not a JSON Schema: {}: {e}", place.name()))
-        })
-        .collect();
-    (!found.is_empty()).then_some(found)
+    let mut misfits = vec![];
+    for error in rules.iter_errors(schema) {
+        misfit::explain(&error, &Value::Null, &mut misfits);
+    }
+    let told = |m: &Misfit| {
+        let message = format!("`{}` is not a JSON Schema: {}", at.name(), m.message);
+        let problem = at.down(&m.pointer).problem(message);
+        m.hint.iter().fold(problem, |p, hint| p.hint(hint))
+    };
+    (!misfits.is_empty()).then(|| misfits.iter().map(told).collect())
 }
 
 fn uncompiled(error: &ValidationError, at: &At) -> Error {
