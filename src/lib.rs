@@ -5,6 +5,7 @@ pub mod base;
 pub mod model;
 pub mod stats;
 
+pub mod disagree;
 pub mod grade;
 pub mod trace;
 
