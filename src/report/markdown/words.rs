@@ -77,9 +77,42 @@ pub(super) fn status(status: EstimateStatus) -> &'static str {
 }
 
 /// Why something was decided, or could not be.
-pub(super) fn reason(code: &str) -> String {
-    look_up(REASONS, code).unwrap_or_else(|| plain(code))
+///
+/// A reason is a code, a sentence, or a chain such as `inconclusive: schedule; exploratory`. Known
+/// codes become words; a word that only introduces its reason is left out, because the result
+/// already says it. Sentences stay, so that a task that is named like a code keeps its name.
+pub(super) fn reason(text: &str) -> String {
+    let parts: Vec<String> = text.split("; ").map(chain).collect();
+    parts.join("; ")
 }
+
+fn chain(text: &str) -> String {
+    let mut links: Vec<&str> = text.split(": ").collect();
+    if links.len() > 1 && DECISIONS.contains(&links[0]) {
+        links.remove(0);
+    }
+    let codes_only = links.iter().all(|link| is_code(link));
+    let said = links.iter().map(|link| match look_up(REASONS, link) {
+        Some(words) => words,
+        None if codes_only => plain(link),
+        None => (*link).to_owned(),
+    });
+    said.collect::<Vec<_>>().join(": ")
+}
+
+fn is_code(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+const DECISIONS: [&str; 6] = [
+    "better",
+    "non_inferior",
+    "equivalent",
+    "worse",
+    "inconclusive",
+    "not_decidable",
+];
 
 const REASONS: &[(&str, &str)] = &[
     ("better", "the candidate is better"),
@@ -131,6 +164,9 @@ const REASONS: &[(&str, &str)] = &[
         "all tasks agree, so there is nothing to measure by",
     ),
     ("no_opportunity", "no trial had an opportunity"),
+    ("fewer_than_two_units", "fewer than two tasks"),
+    ("graded_values", "results lie between pass and fail"),
+    ("not_measured", "not measured"),
 ];
 
 /// A warning in one sentence.
@@ -236,7 +272,24 @@ mod tests {
     #[test]
     fn unknown_codes_are_still_readable() {
         assert_eq!(reason("no_fault_injected"), "no fault injected");
+        assert_eq!(
+            reason("not_measured: no_new_code"),
+            "not measured: no new code"
+        );
         assert_eq!(notice("some_new_code"), "some new code.");
         assert_eq!(method("new_method"), "new method");
+    }
+
+    #[test]
+    fn reasons_may_be_chains_or_sentences() {
+        assert_eq!(
+            reason("inconclusive: schedule; exploratory"),
+            "the arms were not run alternately; too few tasks to decide by"
+        );
+        assert_eq!(
+            reason("shown to be worse: task_3"),
+            "shown to be worse: task_3"
+        );
+        assert_eq!(reason("worse"), "the candidate is worse");
     }
 }
