@@ -17,6 +17,8 @@ pub mod compare;
 
 pub mod disagree;
 
+#[cfg(feature = "frames")]
+pub mod frame;
 pub mod load;
 pub mod report;
 pub mod store;

@@ -110,7 +110,7 @@ struct Importing<'a> {
     next: HashMap<(ArmId, TaskId), u32>,
 }
 
-impl Importing<'_> {
+impl<'a> Importing<'a> {
     fn put(&mut self, writer: &mut TrialWriter, recorded: RecordedTrial) -> Result<Stored> {
         let arm = self.arm_of(&recorded)?;
         let task = self.plan.task(&recorded.task).ok_or_else(|| {
@@ -130,7 +130,7 @@ impl Importing<'_> {
         writer.put(&trial, trace.as_ref())
     }
 
-    fn arm_of(&self, recorded: &RecordedTrial) -> Result<&PlannedArm> {
+    fn arm_of(&self, recorded: &RecordedTrial) -> Result<&'a PlannedArm> {
         if let Some(arm) = self.arm {
             return Ok(arm);
         }

@@ -1,6 +1,5 @@
 //! `assize report`: the report of a run, from what is stored.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::evaluate::Evaluation;
@@ -42,7 +41,8 @@ pub fn write(
     let failures = failures(&evaluation)?;
     let files = ReportFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
-    files.write("report.md", |out| write_text(out, &report::markdown::render(&report, &samples)))?;
+    let markdown = report::markdown::render(&report, &samples)?;
+    files.write("report.md", |out| out.write_all(markdown.as_bytes()))?;
     files.write("estimates.csv", |out| report::csv::estimates(&report.estimates, out))?;
     files.write("comparisons.csv", |out| report::csv::comparisons(&report.comparisons, out))?;
     files.write("accounting.csv", |out| report::csv::accounting(&report.accounting, out))?;
@@ -51,10 +51,6 @@ pub fn write(
     super::trials::write(&evaluation, &files)?;
     talk(&format!("report in {}", folder.display()));
     Ok(Decided { report, folder })
-}
-
-fn write_text(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
-    out.write_all(text.as_bytes())
 }
 
 fn failures(evaluation: &Evaluation) -> Result<Vec<FailureRow>> {

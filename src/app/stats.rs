@@ -15,7 +15,7 @@ use crate::load;
 /// If the file is not such an array. A single case that cannot be computed has its error in its own
 /// answer.
 pub fn stats(file: &Path) -> Result<Value> {
-    let Value::Array(cases) = load::json(file)? else {
+    let Value::Array(cases) = load::json_value(file)? else {
         return Err(Error::input("expected a JSON array of {id, method, params, input}").in_file(file));
     };
     Ok(Value::Array(cases.iter().map(calculator::calculate).collect()))

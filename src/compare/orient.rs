@@ -1,28 +1,7 @@
 //! Turning a raw contrast (B − A or B/A) so that positive means "B better".
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::model::metric::{Contrast, Direction};
 use crate::stats::Limits;
-
-/// How two arms are contrasted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Contrast {
-    /// B − A.
-    Difference,
-    /// B/A.
-    Ratio,
-}
-
-/// Whether more is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// More is better, as in success.
-    Gain,
-    /// Less is better, as in cost or violations.
-    Loss,
-}
 
 /// θ's limits from the raw contrast's: logs of a ratio, exchanged and negated for losses.
 ///

@@ -28,7 +28,8 @@ impl ScreenTask {
         self.a_trials >= 2 && self.b_trials >= 2
     }
 
-    fn exchanged(&self) -> Self {
+    /// The same task with the arms exchanged.
+    pub fn exchanged(&self) -> Self {
         Self {
             task: self.task.clone(),
             a_successes: self.b_successes,

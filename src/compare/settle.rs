@@ -4,7 +4,7 @@ use super::contrast::{Contrasted, POWER};
 use crate::model::estimate::Settle;
 use crate::model::metric::{Contrast, Direction, Metric};
 use crate::stats::Level;
-use crate::stats::paired::{Need, tasks_needed};
+use crate::stats::power::{Need, tasks_needed};
 
 /// What the answer depends on beside the contrast.
 pub struct Question<'a> {

@@ -73,13 +73,14 @@ pub fn compare(
             let a = TaskCells::gather(table, comparing.a as u16, metric);
             let b = TaskCells::gather(table, comparing.b as u16, metric);
             let pair = Pair { metric, a: &a, b: &b };
-            let one = |segment| {
-                let label = format!("compare/{}/{:?}", metric.name(), Segment::name_of(segment));
+            let mut found = Vec::new();
+            for segment in segments {
+                let label = format!("compare/{}/{}", metric.name(), segment.name.as_deref().unwrap_or(""));
                 let strict = comparing.decision.strict;
-                let found = contrast(context, &pair, segment, strict, comparing.seed.child(&label))?;
-                Ok((*metric, segment, found))
-            };
-            segments.iter().map(one).collect::<Result<Vec<_>>>()
+                let one = contrast(context, &pair, segment, strict, comparing.seed.child(&label))?;
+                found.push((*metric, segment, one));
+            }
+            Ok(found)
         })
         .collect::<Result<_>>()?;
     let mut contrasted: Vec<_> = contrasted.into_iter().flatten().collect();
@@ -177,8 +178,8 @@ fn finish(
     let input = DecideInput {
         interval: found.interval,
         undefined_reason: found.reason.clone(),
-        contrast: metric.contrast().into(),
-        direction: metric.direction().into(),
+        contrast: metric.contrast(),
+        direction: metric.direction(),
         margin: margin.map(|m| decision_margin(m, &metric)),
         alpha: context.level.alpha(),
         in_family: p_adjusted.is_some(),
