@@ -29,16 +29,26 @@ pub fn compare(command: &CompareCommand, talk: &mut Talk) -> Result<Decided> {
     let first = RunStore::open(&command.run)?;
     suite_of_run(&first, None)?;
     let Some(run2) = &command.run2 else {
-        let folder = command.out.clone().unwrap_or_else(|| command.run.join("report"));
+        let folder = command
+            .out
+            .clone()
+            .unwrap_or_else(|| command.run.join("report"));
         let done = report::write(vec![&first], &command.roles, folder, talk)?;
         return decided(done);
     };
     let second = RunStore::open(run2)?;
     suite_of_run(&second, None)?;
     let folder = command.out.clone().unwrap_or_else(|| {
-        command.run.join(format!("report-{}", second.plan_file().run))
+        command
+            .run
+            .join(format!("report-{}", second.plan_file().run))
     });
-    decided(report::write(vec![&first, &second], &command.roles, folder, talk)?)
+    decided(report::write(
+        vec![&first, &second],
+        &command.roles,
+        folder,
+        talk,
+    )?)
 }
 
 /// A comparison without two arms is a mistake of the command, not a result.
@@ -46,7 +56,14 @@ fn decided(done: Decided) -> Result<Decided> {
     if !done.report.comparisons.is_empty() {
         return Ok(done);
     }
-    let arms: Vec<String> = done.report.arms.iter().map(|a| format!("`{}`", a.name)).collect();
-    Err(Error::input("nothing was compared")
-        .hint(format!("name both arms with `--baseline` and `--candidate`; there are {}", arms.join(", "))))
+    let arms: Vec<String> = done
+        .report
+        .arms
+        .iter()
+        .map(|a| format!("`{}`", a.name))
+        .collect();
+    Err(Error::input("nothing was compared").hint(format!(
+        "name both arms with `--baseline` and `--candidate`; there are {}",
+        arms.join(", ")
+    )))
 }

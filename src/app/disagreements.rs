@@ -20,8 +20,17 @@ pub(super) fn samples(evaluation: &Evaluation) -> Result<Vec<DisagreementRow>> {
 fn row(evaluation: &Evaluation, pick: &Pick) -> Result<DisagreementRow> {
     let table = &evaluation.table;
     let task = table.task[pick.row_a] as usize;
-    let value = |row: usize| table.column(pick.measure).map_or(0.0, |column| column.value[row]);
-    let name = |row: usize| evaluation.arms[usize::from(table.arm[row])].info.name.clone();
+    let value = |row: usize| {
+        table
+            .column(pick.measure)
+            .map_or(0.0, |column| column.value[row])
+    };
+    let name = |row: usize| {
+        evaluation.arms[usize::from(table.arm[row])]
+            .info
+            .name
+            .clone()
+    };
     Ok(DisagreementRow {
         kind: pick.kind.name().to_owned(),
         dimension: pick.measure.dimension(),

@@ -11,7 +11,8 @@ use crate::model::analysis::{DecisionSpec, Schedule};
 use crate::model::estimate::{Gate, ScreenRow};
 use crate::model::plan::Plan;
 use crate::model::report::{
-    ArmInfo, Environment, Evidence, InputDiffers, REPORT_FORMAT, Report, RuleRow, RunInfo, RunNotice,
+    ArmInfo, Environment, Evidence, InputDiffers, REPORT_FORMAT, Report, RuleRow, RunInfo,
+    RunNotice,
 };
 use crate::model::score::ScoreTable;
 use crate::plan::PlanOptions;
@@ -63,7 +64,13 @@ impl<'a> Evaluation<'a> {
         let plans: Vec<Plan> = stores.iter().map(|s| s.plan()).collect();
         let locked = locked_decision(&plans);
         let decision = chosen_decision(locked.as_ref(), choices, &arms)?;
-        let evaluation = Self { stores, table, arms, decision, locked };
+        let evaluation = Self {
+            stores,
+            table,
+            arms,
+            decision,
+            locked,
+        };
         evaluation.check_common_tasks()?;
         Ok(evaluation)
     }
@@ -80,14 +87,19 @@ impl<'a> Evaluation<'a> {
 
     /// Two arms without a single task in common cannot be compared, whatever their trials did.
     fn check_common_tasks(&self) -> Result<()> {
-        let Some((a, b)) = self.roles() else { return Ok(()) };
-        let recorded = |arm: usize| self.stores[self.arms[arm].store].recorded_tasks(&self.arms[arm].stored);
+        let Some((a, b)) = self.roles() else {
+            return Ok(());
+        };
+        let recorded =
+            |arm: usize| self.stores[self.arms[arm].store].recorded_tasks(&self.arms[arm].stored);
         let (a, b) = (recorded(a)?, recorded(b)?);
         if a.is_empty() || b.is_empty() || a.intersection(&b).next().is_some() {
             return Ok(());
         }
-        Err(Error::input("the two arms have no task in common, so there is nothing to compare")
-            .hint("tasks pair by id: check the task ids of both arms"))
+        Err(
+            Error::input("the two arms have no task in common, so there is nothing to compare")
+                .hint("tasks pair by id: check the task ids of both arms"),
+        )
     }
 
     /// Evaluates everything.
@@ -110,7 +122,11 @@ impl<'a> Evaluation<'a> {
             estimates: estimates(&self.table, &context, &segments)?,
             comparisons: vec![],
             screens: vec![],
-            gate: Gate { result: "none".to_owned(), exit_code: 0, rules: vec![] },
+            gate: Gate {
+                result: "none".to_owned(),
+                exit_code: 0,
+                rules: vec![],
+            },
             rules: self.rules()?,
             input_differs: None,
             infrastructure: self.infrastructure()?,
@@ -151,7 +167,10 @@ impl<'a> Evaluation<'a> {
             screen: screened.as_ref(),
         };
         report.gate = judge(&bench)?;
-        report.screens = screened.into_iter().map(|s| s.row).collect::<Vec<ScreenRow>>();
+        report.screens = screened
+            .into_iter()
+            .map(|s| s.row)
+            .collect::<Vec<ScreenRow>>();
         report.comparisons = compared.into_iter().map(|c| c.row).collect();
         report.input_differs = self.input_differs(a, b)?;
         Ok(())
@@ -182,7 +201,10 @@ impl<'a> Evaluation<'a> {
 
     /// The name that the report gives an arm of a run.
     pub(super) fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
-        let arm = self.arms.iter().find(|a| a.store == store && a.stored.as_str() == stored)?;
+        let arm = self
+            .arms
+            .iter()
+            .find(|a| a.store == store && a.stored.as_str() == stored)?;
         Some(&arm.info.name)
     }
 
@@ -190,8 +212,12 @@ impl<'a> Evaluation<'a> {
         let mut rows: BTreeMap<(String, String, String), RuleRow> = BTreeMap::new();
         for (at, store) in self.stores.iter().enumerate() {
             for found in store.found_rules()? {
-                let Some(arm) = self.reported_name(at, &found.arm) else { continue };
-                let Some(dimension) = tables::dimension(&found.dimension) else { continue };
+                let Some(arm) = self.reported_name(at, &found.arm) else {
+                    continue;
+                };
+                let Some(dimension) = tables::dimension(&found.dimension) else {
+                    continue;
+                };
                 let key = (arm.to_owned(), found.dimension.clone(), found.rule.clone());
                 let row = rows.entry(key).or_insert_with(|| RuleRow {
                     arm: arm.to_owned(),
@@ -216,13 +242,24 @@ impl<'a> Evaluation<'a> {
                 }
             }
             store.for_each_failure(|failure| {
-                let name = self.reported_name(at, &failure.arm).unwrap_or_default().to_owned();
-                let key = (name, failure.dimension.name().to_owned(), failure.rule.clone());
+                let name = self
+                    .reported_name(at, &failure.arm)
+                    .unwrap_or_default()
+                    .to_owned();
+                let key = (
+                    name,
+                    failure.dimension.name().to_owned(),
+                    failure.rule.clone(),
+                );
                 if let Some(row) = rows.get_mut(&key).filter(|r| r.examples.len() < EXAMPLES) {
                     row.examples.push(Evidence {
                         task: failure.task,
                         trial: failure.trial,
-                        events: failure.events.split(' ').filter_map(|e| e.parse().ok()).collect(),
+                        events: failure
+                            .events
+                            .split(' ')
+                            .filter_map(|e| e.parse().ok())
+                            .collect(),
                         detail: failure.detail,
                     });
                 }
@@ -239,7 +276,9 @@ impl<'a> Evaluation<'a> {
         let mut rows = Vec::new();
         for (at, store) in self.stores.iter().enumerate() {
             for mut row in store.infrastructure()? {
-                let Some(name) = self.reported_name(at, &row.arm) else { continue };
+                let Some(name) = self.reported_name(at, &row.arm) else {
+                    continue;
+                };
                 row.arm = name.to_owned();
                 rows.push(row);
             }
@@ -255,13 +294,25 @@ impl<'a> Evaluation<'a> {
             self.stores[arm.store].input_digests(arm.stored.as_str())
         };
         let (a, b) = (digests(a)?, digests(b)?);
-        let both: Vec<_> = self.table.tasks.iter().filter(|t| a.contains_key(t) && b.contains_key(t)).collect();
+        let both: Vec<_> = self
+            .table
+            .tasks
+            .iter()
+            .filter(|t| a.contains_key(t) && b.contains_key(t))
+            .collect();
         if both.is_empty() {
             return Ok(None);
         }
-        let differ: Vec<String> =
-            both.iter().filter(|t| a[**t] != b[**t]).map(|t| t.to_string()).collect();
-        Ok(Some(InputDiffers { differ: differ.len() as u64, compared: both.len() as u64, tasks: differ }))
+        let differ: Vec<String> = both
+            .iter()
+            .filter(|t| a[**t] != b[**t])
+            .map(|t| t.to_string())
+            .collect();
+        Ok(Some(InputDiffers {
+            differ: differ.len() as u64,
+            compared: both.len() as u64,
+            tasks: differ,
+        }))
     }
 
     fn environment(&self) -> Environment {
@@ -271,7 +322,10 @@ impl<'a> Evaluation<'a> {
         }
         for store in &self.stores {
             let plan = store.plan();
-            digests.insert(format!("suite of run {}", plan.run), plan.body.suite_digest.to_string());
+            digests.insert(
+                format!("suite of run {}", plan.run),
+                plan.body.suite_digest.to_string(),
+            );
             digests.insert(format!("plan of run {}", plan.run), plan.digest.to_string());
         }
         Environment {
@@ -283,14 +337,25 @@ impl<'a> Evaluation<'a> {
 
     fn notices(&self, report: &Report) -> Vec<RunNotice> {
         let mut notices = Vec::new();
-        let mut say = |code: &str, text: String| notices.push(RunNotice { code: code.to_owned(), text });
+        let mut say = |code: &str, text: String| {
+            notices.push(RunNotice {
+                code: code.to_owned(),
+                text,
+            })
+        };
         if let Some(inputs) = report.input_differs.as_ref().filter(|i| i.differ > 0) {
             say(
                 "input_differs",
-                format!("{} of {} tasks had different user texts in the two arms; a difference between the arms may be a difference between the texts", inputs.differ, inputs.compared),
+                format!(
+                    "{} of {} tasks had different user texts in the two arms; a difference between the arms may be a difference between the texts",
+                    inputs.differ, inputs.compared
+                ),
             );
         }
-        if self.decision.as_ref().is_some_and(|d| d.schedule == Schedule::Assumed)
+        if self
+            .decision
+            .as_ref()
+            .is_some_and(|d| d.schedule == Schedule::Assumed)
             && self.arms.iter().any(|a| a.info.recorded)
         {
             say(
@@ -299,7 +364,10 @@ impl<'a> Evaluation<'a> {
             );
         }
         if report.gate.rules.is_empty() {
-            say("nothing_decided", "the suite declares no rules, so nothing was decided".to_owned());
+            say(
+                "nothing_decided",
+                "the suite declares no rules, so nothing was decided".to_owned(),
+            );
         }
         notices
     }
@@ -308,7 +376,10 @@ impl<'a> Evaluation<'a> {
 /// The decision that was locked: that of the run, or of both runs if they agree.
 fn locked_decision(plans: &[Plan]) -> Option<DecisionSpec> {
     let first = plans[0].body.analysis.decision.clone()?;
-    plans.iter().all(|p| p.body.analysis.decision.as_ref() == Some(&first)).then_some(first)
+    plans
+        .iter()
+        .all(|p| p.body.analysis.decision.as_ref() == Some(&first))
+        .then_some(first)
 }
 
 /// The locked decision with the choices of this command in place of its own; `None` if nobody says
@@ -326,11 +397,16 @@ fn chosen_decision(
         decision.schedule = Schedule::Assumed;
     }
     let names: Vec<String> = arms.iter().map(|a| format!("`{}`", a.info.name)).collect();
-    for (role, arm) in [("baseline", &decision.baseline), ("candidate", &decision.candidate)] {
+    for (role, arm) in [
+        ("baseline", &decision.baseline),
+        ("candidate", &decision.candidate),
+    ] {
         let Some(arm) = arm else { return Ok(None) };
         if !arms.iter().any(|a| a.info.name == arm.as_str()) {
-            return Err(Error::input(format!("the {role} `{arm}` is absent from the run"))
-                .hint(format!("the run holds the arms {}", names.join(", "))));
+            return Err(
+                Error::input(format!("the {role} `{arm}` is absent from the run"))
+                    .hint(format!("the run holds the arms {}", names.join(", "))),
+            );
         }
     }
     if decision.baseline == decision.candidate {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::recorded::{ReadOptions, read_trials};
 use super::suite_of_run;
 use crate::base::{ArmId, Error, Result};
 use crate::grade::Grader;
 use crate::grade::golden::{GoldenResult, check};
 use crate::load;
-use crate::load::recorded::{ReadOptions, read_trials};
 use crate::model::suite::Suite;
 use crate::model::trial::RecordedTrial;
 use crate::store::RunStore;
@@ -65,13 +65,19 @@ fn check_traces(folder: &Path, traces: Option<&Path>) -> Result<Golden> {
     let suite = load::suite(folder)?.suite;
     let grader = Grader::new(&suite)?;
     let golden_folder = folder.join("golden");
-    let golden = if golden_folder.exists() { read(&suite, &golden_folder)? } else { vec![] };
+    let golden = if golden_folder.exists() {
+        read(&suite, &golden_folder)?
+    } else {
+        vec![]
+    };
     let results = match traces {
         Some(traces) => check(&grader, &golden, &read(&suite, traces)?),
         None if golden.is_empty() => {
             return Err(Error::input("there are no golden traces to check")
                 .in_file(golden_folder)
-                .hint("freeze some with `assize golden freeze RUN`, or name a folder with `--traces`"));
+                .hint(
+                    "freeze some with `assize golden freeze RUN`, or name a folder with `--traces`",
+                ));
         }
         None => check(&grader, &golden, &golden),
     };
@@ -80,12 +86,15 @@ fn check_traces(folder: &Path, traces: Option<&Path>) -> Result<Golden> {
 
 fn read(suite: &Suite, folder: &Path) -> Result<Vec<RecordedTrial>> {
     let mut found = Vec::new();
-    let options = ReadOptions::for_suite(suite, true);
-    read_trials(folder, None, &options, &mut |_, trial| {
+    let options = ReadOptions::new(Some(suite), true);
+    read_trials(folder, &options, &mut |trial| {
         found.push(trial);
         Ok(())
     })?;
     Ok(found)
 }
 
-fn freeze(run: &Path, suite: Option<&Path>, arm: Option<&ArmId>) -> Result<Golden> { let _ = (suite_of_run(&RunStore::open(run)?, suite)?, arm); todo!() }
+fn freeze(run: &Path, suite: Option<&Path>, arm: Option<&ArmId>) -> Result<Golden> {
+    let _ = (suite_of_run(&RunStore::open(run)?, suite)?, arm);
+    todo!()
+}

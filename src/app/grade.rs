@@ -38,10 +38,14 @@ pub fn grade_all(store: &mut RunStore, suite: &Suite) -> Result<u64> {
     store.replace_grades(|writer| {
         loop {
             let batch = writer.trials_after(after, BATCH)?;
-            let Some(last) = batch.last() else { return Ok(()) };
+            let Some(last) = batch.last() else {
+                return Ok(());
+            };
             after = last.row;
-            let grades: Vec<Option<TrialGrades>> =
-                batch.par_iter().map(|trial| grade_one(&grader, trial)).collect();
+            let grades: Vec<Option<TrialGrades>> = batch
+                .par_iter()
+                .map(|trial| grade_one(&grader, trial))
+                .collect();
             for (trial, grades) in batch.iter().zip(&grades) {
                 match grades {
                     Some(grades) => writer.put(trial.row, grades)?,

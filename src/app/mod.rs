@@ -62,7 +62,9 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
     if suite.digest == stored.digest {
         return Ok(stored);
     }
-    Err(Error::input("the suite was edited since the run was planned")
-        .in_file(folder)
-        .hint("restore the suite, or start a new run; the stored run was left as it is"))
+    Err(
+        Error::input("the suite was edited since the run was planned")
+            .in_file(folder)
+            .hint("restore the suite, or start a new run; the stored run was left as it is"),
+    )
 }

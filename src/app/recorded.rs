@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::Talk;
 use crate::base::{ArmId, Error, Result, TaskId};
-use crate::load::recorded::{ReadOptions, read_trials};
-use crate::model::arm::{Arm, ArmSpec, Price, TraceFormat};
+use crate::load::recorded::{RecordedOptions, read_recorded, traces_in};
+use crate::model::arm::{Arm, ArmSpec, Price, RecordedArm};
 use crate::model::measure::Measure;
 use crate::model::plan::{Plan, PlannedArm};
 use crate::model::suite::Suite;
 use crate::model::trace::Usage;
 use crate::model::trial::{Boundary, RecordedTrial, Trial, TrialStatus};
 use crate::store::{RunStore, Stored, TrialWriter};
+use crate::trace::import::{ImportOptions, MalformedArguments};
 
 /// Imports every recorded arm of a plan; trials that are stored already are left as they are.
 ///
@@ -31,15 +32,75 @@ pub fn record(
     let plan = store.plan();
     for arm in arms {
         let ArmSpec::Recorded(recorded) = &arm.spec;
-        let Some(planned) = plan.arm(&arm.id) else { continue };
+        let Some(planned) = plan.arm(&arm.id) else {
+            continue;
+        };
         let source = Recording {
             paths: vec![root.join(&recorded.path)],
-            format: recorded.format,
             price: recorded.price,
-            options: ReadOptions::for_suite(suite, malformed_is_agent),
+            options: of_arm(suite, recorded, malformed_is_agent),
         };
         let count = import(store, &plan, Some(planned), &source)?;
-        talk(&format!("{}: {} trials recorded, {} of them new", arm.id, count.read, count.new));
+        talk(&format!(
+            "{}: {} trials recorded, {} of them new",
+            arm.id, count.read, count.new
+        ));
+    }
+    Ok(())
+}
+
+fn of_arm(suite: &Suite, arm: &RecordedArm, malformed_is_agent: bool) -> ReadOptions {
+    let mut options = ReadOptions::new(Some(suite), malformed_is_agent);
+    options.files.format = arm.format;
+    options
+}
+
+/// How recorded trials are read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// What is known about the files.
+    pub files: RecordedOptions,
+    /// What is known about the traces in them.
+    pub traces: ImportOptions,
+}
+
+impl ReadOptions {
+    /// Options for the traces of a suite; `None` for a table without one.
+    pub fn new(suite: Option<&Suite>, malformed_is_agent: bool) -> Self {
+        let mut traces = ImportOptions::new("", "");
+        if malformed_is_agent {
+            traces.malformed_arguments = MalformedArguments::Agent;
+        }
+        let mut files = RecordedOptions::default();
+        if let Some(suite) = suite {
+            traces.private_tools = suite.spec.private_tools.iter().cloned().collect();
+            if let Some(errors) = &suite.spec.tool_errors {
+                traces.error_prefixes = errors.prefixes.clone();
+            }
+            files.tasks = suite.tasks.iter().map(|t| t.id.to_string()).collect();
+        }
+        Self { files, traces }
+    }
+}
+
+/// Reads every trial of a file or folder; `each` gets the file that holds it.
+///
+/// # Errors
+///
+/// If a file is not of its format, and those of `each`, to which file and record are added.
+pub fn read_trials(
+    path: &Path,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(RecordedTrial) -> Result<()>,
+) -> Result<()> {
+    for file in traces_in(path)? {
+        read_recorded(&file, &options.files, &options.traces, &mut |trial| {
+            let place = trial.place;
+            each(trial).map_err(|error| match error.file() {
+                Some(_) => error,
+                None => error.at(&file, place),
+            })
+        })?;
     }
     Ok(())
 }
@@ -48,8 +109,6 @@ pub fn record(
 pub struct Recording {
     /// Files or folders.
     pub paths: Vec<PathBuf>,
-    /// Format; `None` looks.
-    pub format: Option<TraceFormat>,
     /// Price, to turn recorded tokens into cost.
     pub price: Option<Price>,
     /// How traces are read.
@@ -77,29 +136,23 @@ pub fn import(
     source: &Recording,
 ) -> Result<Count> {
     store.store_trials(|writer| {
-        let mut importing = Importing { plan, arm, price: source.price, next: HashMap::new() };
+        let mut importing = Importing {
+            plan,
+            arm,
+            price: source.price,
+            next: HashMap::new(),
+        };
         let mut count = Count::default();
         for path in &source.paths {
-            let before = count.read;
-            read_trials(path, source.format, &source.options, &mut |file, trial| {
-                let place = trial.place;
-                let stored =
-                    importing.put(writer, trial).map_err(|e| placed(e, file, place))?;
+            read_trials(path, &source.options, &mut |trial| {
+                let stored = importing.put(writer, trial)?;
                 count.read += 1;
                 count.new += u64::from(stored == Stored::New);
                 Ok(())
             })?;
-            if count.read == before {
-                return Err(Error::input("no trials found").in_file(path));
-            }
         }
         Ok(count)
     })
-}
-
-/// Adds file and record to an error that names none.
-pub(super) fn placed(error: Error, file: &Path, place: u64) -> Error {
-    if error.file().is_some() { error } else { error.at(file, place) }
 }
 
 struct Importing<'a> {
@@ -114,8 +167,11 @@ impl<'a> Importing<'a> {
     fn put(&mut self, writer: &mut TrialWriter, recorded: RecordedTrial) -> Result<Stored> {
         let arm = self.arm_of(&recorded)?;
         let task = self.plan.task(&recorded.task).ok_or_else(|| {
-            Error::input(format!("task `{}` is not in the suite `{}`", recorded.task, self.plan.body.suite))
-                .hint("remove the record, or add the task to the suite")
+            Error::input(format!(
+                "task `{}` is not in the suite `{}`",
+                recorded.task, self.plan.body.suite
+            ))
+            .hint("remove the record, or add the task to the suite")
         })?;
         let index = self.index(&arm.id, &recorded);
         if index >= arm.trials {
@@ -147,7 +203,10 @@ impl<'a> Importing<'a> {
         if let Some(index) = recorded.index {
             return index;
         }
-        let next = self.next.entry((arm.clone(), recorded.task.clone())).or_default();
+        let next = self
+            .next
+            .entry((arm.clone(), recorded.task.clone()))
+            .or_default();
         *next += 1;
         *next - 1
     }
@@ -162,7 +221,15 @@ fn finished(
     price: Option<Price>,
     recorded: RecordedTrial,
 ) -> (Trial, Option<crate::model::trace::Trace>) {
-    let RecordedTrial { task, status, trace, recorded: mut measures, input_digest, notices, .. } = recorded;
+    let RecordedTrial {
+        task,
+        status,
+        trace,
+        recorded: mut measures,
+        input_digest,
+        notices,
+        ..
+    } = recorded;
     let truncated = trace.as_ref().and_then(|t| t.truncated.clone());
     let status = match truncated {
         Some(code) if status.is_valid() => TrialStatus::infra(Boundary::Trace, &code, ""),
@@ -170,10 +237,26 @@ fn finished(
     };
     let mut trace = trace;
     if let Some(price) = price {
-        trace.iter_mut().flat_map(|t| &mut t.events).filter_map(|e| e.usage.as_mut()).for_each(|u| add_cost(u, price));
+        trace
+            .iter_mut()
+            .flat_map(|t| &mut t.events)
+            .filter_map(|e| e.usage.as_mut())
+            .for_each(|u| add_cost(u, price));
         add_recorded_cost(&mut measures, price);
     }
-    (Trial { id, arm, task, index, status, recorded: measures, input_digest, notices }, trace)
+    (
+        Trial {
+            id,
+            arm,
+            task,
+            index,
+            status,
+            recorded: measures,
+            input_digest,
+            notices,
+        },
+        trace,
+    )
 }
 
 fn cost(input: f64, output: f64, price: Price) -> f64 {
@@ -182,14 +265,21 @@ fn cost(input: f64, output: f64, price: Price) -> f64 {
 
 /// A recorded cost stands; otherwise tokens and price give one, if both kinds of tokens are known.
 fn add_cost(usage: &mut Usage, price: Price) {
-    if let (None, Some(input), Some(output)) = (usage.cost_usd, usage.input_tokens, usage.output_tokens) {
+    if let (None, Some(input), Some(output)) =
+        (usage.cost_usd, usage.input_tokens, usage.output_tokens)
+    {
         usage.cost_usd = Some(cost(input as f64, output as f64, price));
     }
 }
 
 fn add_recorded_cost(measures: &mut std::collections::BTreeMap<Measure, f64>, price: Price) {
-    let tokens = measures.get(&Measure::InputTokens).copied().zip(measures.get(&Measure::OutputTokens).copied());
+    let tokens = measures
+        .get(&Measure::InputTokens)
+        .copied()
+        .zip(measures.get(&Measure::OutputTokens).copied());
     if let Some((input, output)) = tokens {
-        measures.entry(Measure::CostUsd).or_insert_with(|| cost(input, output, price));
+        measures
+            .entry(Measure::CostUsd)
+            .or_insert_with(|| cost(input, output, price));
     }
 }

@@ -18,7 +18,10 @@ use crate::store::{ReportFolder, RunStore};
 pub fn report(run: &Path, talk: &mut Talk) -> Result<Decided> {
     let store = RunStore::open(run)?;
     if let Err(edited) = super::suite_of_run(&store, None) {
-        talk(&format!("note: {}; this report is made from the suite as it was", edited.message()));
+        talk(&format!(
+            "note: {}; this report is made from the suite as it was",
+            edited.message()
+        ));
     }
     let folder = store.dir().join("report");
     write(vec![&store], &PlanOptions::default(), folder, talk)
@@ -43,11 +46,19 @@ pub fn write(
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;
     files.write("report.md", |out| out.write_all(markdown.as_bytes()))?;
-    files.write("estimates.csv", |out| report::csv::estimates(&report.estimates, out))?;
-    files.write("comparisons.csv", |out| report::csv::comparisons(&report.comparisons, out))?;
-    files.write("accounting.csv", |out| report::csv::accounting(&report.accounting, out))?;
+    files.write("estimates.csv", |out| {
+        report::csv::estimates(&report.estimates, out)
+    })?;
+    files.write("comparisons.csv", |out| {
+        report::csv::comparisons(&report.comparisons, out)
+    })?;
+    files.write("accounting.csv", |out| {
+        report::csv::accounting(&report.accounting, out)
+    })?;
     files.write("failures.csv", |out| report::csv::failures(&failures, out))?;
-    files.write("disagreements.csv", |out| report::csv::disagreements(&samples, out))?;
+    files.write("disagreements.csv", |out| {
+        report::csv::disagreements(&samples, out)
+    })?;
     super::trials::write(&evaluation, &files)?;
     talk(&format!("report in {}", folder.display()));
     Ok(Decided { report, folder })
@@ -73,5 +84,6 @@ fn failures(evaluation: &Evaluation) -> Result<Vec<FailureRow>> {
 ///
 /// If it is not of this version's contract.
 pub fn read(bytes: &[u8]) -> Result<Report> {
-    serde_json::from_slice(bytes).map_err(|e| crate::base::Error::input(format!("not a report of this version: {e}")))
+    serde_json::from_slice(bytes)
+        .map_err(|e| crate::base::Error::input(format!("not a report of this version: {e}")))
 }

@@ -16,7 +16,11 @@ use crate::load;
 /// answer.
 pub fn stats(file: &Path) -> Result<Value> {
     let Value::Array(cases) = load::json_value(file)? else {
-        return Err(Error::input("expected a JSON array of {id, method, params, input}").in_file(file));
+        return Err(
+            Error::input("expected a JSON array of {id, method, params, input}").in_file(file),
+        );
     };
-    Ok(Value::Array(cases.iter().map(calculator::calculate).collect()))
+    Ok(Value::Array(
+        cases.iter().map(calculator::calculate).collect(),
+    ))
 }

@@ -16,7 +16,11 @@ pub(super) fn named_arms(stores: &[&RunStore]) -> Vec<EvaluatedArm> {
         let plan = run.plan();
         for arm in &plan.body.arms {
             let taken = arms.iter().any(|a| a.info.name == arm.id.as_str());
-            let name = if taken { format!("{}@{}", arm.id, plan.run) } else { arm.id.to_string() };
+            let name = if taken {
+                format!("{}@{}", arm.id, plan.run)
+            } else {
+                arm.id.to_string()
+            };
             arms.push(EvaluatedArm {
                 store,
                 stored: arm.id.clone(),
@@ -39,13 +43,20 @@ pub(super) fn side_by_side(mut tables: Vec<ScoreTable>, arms: &[EvaluatedArm]) -
     for table in tables {
         append(&mut whole, table);
     }
-    whole.arms = arms.iter().map(|a| ArmId::new(a.info.name.clone())).collect();
+    whole.arms = arms
+        .iter()
+        .map(|a| ArmId::new(a.info.name.clone()))
+        .collect();
     whole
 }
 
 fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
-    let mut position: HashMap<TaskId, u32> =
-        whole.tasks.iter().enumerate().map(|(i, t)| (t.clone(), i as u32)).collect();
+    let mut position: HashMap<TaskId, u32> = whole
+        .tasks
+        .iter()
+        .enumerate()
+        .map(|(i, t)| (t.clone(), i as u32))
+        .collect();
     let shift = whole.arms.len() as u16;
     let next_cluster = whole.clusters.iter().flatten().max().map_or(0, |c| c + 1);
     for (at, task) in other.tasks.iter().enumerate() {
@@ -58,25 +69,44 @@ fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
             clusters.push(next_cluster + at as u32);
         }
         for column in &mut whole.segments {
-            column.values.push(value_of(&other.segments, &column.key, at));
+            column
+                .values
+                .push(value_of(&other.segments, &column.key, at));
         }
     }
     whole.arms.append(&mut other.arms);
     whole.arm.extend(other.arm.iter().map(|a| a + shift));
-    whole.task.extend(other.task.iter().map(|&t| position[&other.tasks[t as usize]]));
+    whole.task.extend(
+        other
+            .task
+            .iter()
+            .map(|&t| position[&other.tasks[t as usize]]),
+    );
     whole.index.append(&mut other.index);
     whole.state.append(&mut other.state);
     for (column, more) in whole.measures.iter_mut().zip(other.measures) {
-        let MeasureColumn { mut value, mut cell, .. } = more;
+        let MeasureColumn {
+            mut value,
+            mut cell,
+            ..
+        } = more;
         column.value.append(&mut value);
         column.cell.append(&mut cell);
     }
-    let shifted = |u: Unscored| Unscored { arm: u.arm + shift, ..u };
-    whole.unscored.extend(other.unscored.into_iter().map(shifted));
+    let shifted = |u: Unscored| Unscored {
+        arm: u.arm + shift,
+        ..u
+    };
+    whole
+        .unscored
+        .extend(other.unscored.into_iter().map(shifted));
 }
 
 fn value_of(segments: &[SegmentColumn], key: &str, task: usize) -> Option<String> {
-    segments.iter().find(|s| s.key == key).and_then(|s| s.values[task].clone())
+    segments
+        .iter()
+        .find(|s| s.key == key)
+        .and_then(|s| s.values[task].clone())
 }
 
 /// Planned trials of which nothing is stored, by arm.

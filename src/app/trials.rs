@@ -14,11 +14,15 @@ use crate::store::ReportFolder;
 /// If a file cannot be written.
 pub(super) fn write(evaluation: &Evaluation, files: &ReportFolder) -> Result<()> {
     let table = &evaluation.table;
-    files.write("trials.csv", |out| columns(table.len(), &of_trials(table), out))?;
+    files.write("trials.csv", |out| {
+        columns(table.len(), &of_trials(table), out)
+    })?;
     #[cfg(feature = "frames")]
     if let [run] = evaluation.stores[..] {
         let folder = ReportFolder::create(&run.dir().join("tables"))?;
-        folder.write("trials.parquet", |out| crate::frame::write_parquet(table.len(), &of_trials(table), out))?;
+        folder.write("trials.parquet", |out| {
+            crate::frame::write_parquet(table.len(), &of_trials(table), out)
+        })?;
     }
     Ok(())
 }
@@ -28,7 +32,9 @@ pub(super) fn write(evaluation: &Evaluation, files: &ReportFolder) -> Result<()>
 fn of_trials(table: &ScoreTable) -> Vec<Column<'_>> {
     let task = |row: usize| table.task[row] as usize;
     let mut all = vec![
-        Column::text("arm", |row| Some(table.arms[usize::from(table.arm[row])].as_str())),
+        Column::text("arm", |row| {
+            Some(table.arms[usize::from(table.arm[row])].as_str())
+        }),
         Column::text("task", move |row| Some(table.tasks[task(row)].as_str())),
         Column::integer("trial", |row| Some(i64::from(table.index[row]))),
         Column::text("status", |row| Some(status(table.state[row]))),
@@ -36,13 +42,22 @@ fn of_trials(table: &ScoreTable) -> Vec<Column<'_>> {
     ];
     for segment in &table.segments {
         let name = format!("segment.{}", segment.key);
-        all.push(Column::text(name, move |row| segment.values[task(row)].as_deref()));
+        all.push(Column::text(name, move |row| {
+            segment.values[task(row)].as_deref()
+        }));
     }
     if let Some(clusters) = &table.clusters {
-        all.push(Column::integer("cluster", move |row| Some(i64::from(clusters[task(row)]))));
+        all.push(Column::integer("cluster", move |row| {
+            Some(i64::from(clusters[task(row)]))
+        }));
     }
     for dimension in Dimension::ALL {
-        let Some(main) = Measure::ALL.into_iter().find(|m| m.dimension() == dimension) else { continue };
+        let Some(main) = Measure::ALL
+            .into_iter()
+            .find(|m| m.dimension() == dimension)
+        else {
+            continue;
+        };
         if let Some(column) = table.column(main) {
             let name = format!("{}_state", dimension.name());
             all.push(Column::text(name, move |row| Some(state(column.cell[row]))));

@@ -51,29 +51,56 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
         return Ok(gate.exit_code);
     }
     let mut text = String::new();
-    for comparison in done.report.comparisons.iter().filter(|c| c.segment.is_none()) {
+    for comparison in done
+        .report
+        .comparisons
+        .iter()
+        .filter(|c| c.segment.is_none())
+    {
         text.push_str(&comparison_line(comparison));
     }
-    for estimate in done.report.estimates.iter().filter(|e| e.status == EstimateStatus::NotMeasured) {
+    for estimate in done
+        .report
+        .estimates
+        .iter()
+        .filter(|e| e.status == EstimateStatus::NotMeasured)
+    {
         text.push_str(&not_measured_line(estimate));
     }
     if gate.rules.is_empty() {
         text.push_str("gate: none; the suite declares no rules, so nothing was decided\n");
     } else {
         for rule in &gate.rules {
-            let reason = rule.reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default();
-            text.push_str(&format!("rule {} {}: {}{reason}\n", rule.metric, rule.rule, rule.result));
+            let reason = rule
+                .reason
+                .as_deref()
+                .map(|r| format!(" ({r})"))
+                .unwrap_or_default();
+            text.push_str(&format!(
+                "rule {} {}: {}{reason}\n",
+                rule.metric, rule.rule, rule.result
+            ));
         }
-        text.push_str(&format!("gate: {} (exit code {})\n", gate.result, gate.exit_code));
+        text.push_str(&format!(
+            "gate: {} (exit code {})\n",
+            gate.result, gate.exit_code
+        ));
     }
-    text.push_str(&format!("report: {}", done.folder.join("report.md").display()));
+    text.push_str(&format!(
+        "report: {}",
+        done.folder.join("report.md").display()
+    ));
     print(&text)?;
     Ok(gate.exit_code)
 }
 
 fn comparison_line(row: &ComparisonRow) -> String {
     let number = |v: Option<f64>| v.map_or("–".to_owned(), |v| format!("{v:.3}"));
-    let reason = row.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
+    let reason = row
+        .reason
+        .as_deref()
+        .map(|r| format!(": {r}"))
+        .unwrap_or_default();
     format!(
         "{:<12} {:<22} {:>7} [{}, {}]  {}{reason}\n",
         row.dimension.name(),
@@ -87,7 +114,12 @@ fn comparison_line(row: &ComparisonRow) -> String {
 
 fn not_measured_line(row: &EstimateRow) -> String {
     let reason = row.reason.as_deref().unwrap_or("");
-    format!("{:<12} {:<22} not measured in {}: {reason}\n", row.dimension.name(), row.metric, row.arm)
+    format!(
+        "{:<12} {:<22} not measured in {}: {reason}\n",
+        row.dimension.name(),
+        row.metric,
+        row.arm
+    )
 }
 
 /// Prints what an import did.
@@ -143,14 +175,21 @@ fn problem(error: &Error) -> serde_json::Value {
 pub fn golden(done: &Golden, format: Format) -> Result<u8> {
     match done {
         Golden::Checked(results) => checked(results, format),
-        Golden::Frozen { folder, tasks, drafts } => {
+        Golden::Frozen {
+            folder,
+            tasks,
+            drafts,
+        } => {
             if wants_json(format) {
                 json(&serde_json::json!({"folder": folder, "tasks": tasks, "drafts": drafts}))?;
                 return Ok(0);
             }
             let mut text = format!("{} golden traces in {}", tasks.len(), folder.display());
             for draft in drafts {
-                text.push_str(&format!("\ndrafted a contract to look at: {}", draft.display()));
+                text.push_str(&format!(
+                    "\ndrafted a contract to look at: {}",
+                    draft.display()
+                ));
             }
             print(&text)?;
             Ok(0)
@@ -172,8 +211,15 @@ fn checked(results: &[GoldenResult], format: Format) -> Result<u8> {
         text.push_str(&format!("{mark} {} {hash}\n", result.task));
         for failure in &result.failures {
             let events: Vec<String> = failure.events.iter().map(u64::to_string).collect();
-            let events = if events.is_empty() { String::new() } else { format!(" (events {})", events.join(" ")) };
-            text.push_str(&format!("  - {}: {}{events}\n", failure.rule, failure.reason));
+            let events = if events.is_empty() {
+                String::new()
+            } else {
+                format!(" (events {})", events.join(" "))
+            };
+            text.push_str(&format!(
+                "  - {}: {}{events}\n",
+                failure.rule, failure.reason
+            ));
         }
     }
     text.push_str(&format!("{} checked, {failed} failed", results.len()));
@@ -188,7 +234,11 @@ pub fn verification(found: &Verification, format: Format) -> Result<u8> {
         json(found)?;
         return Ok(code);
     }
-    let mut text: String = found.mismatches.iter().map(|m| format!("MISMATCH {m}\n")).collect();
+    let mut text: String = found
+        .mismatches
+        .iter()
+        .map(|m| format!("MISMATCH {m}\n"))
+        .collect();
     text.push_str(&format!(
         "{} trials and {} events: {} mismatches",
         found.trials,

@@ -112,8 +112,12 @@ fn difference(
     let paired = Paired::from_arms(&a, &b, clusters.as_deref(), &context.weights)?;
     let found = bp_hall(&paired, context.level, strict);
     let variance = paired.unit_variance();
-    let flips: Vec<f64> =
-        paired.unit_means.iter().zip(&paired.units.unit_weights).map(|(d, w)| d * w).collect();
+    let flips: Vec<f64> = paired
+        .unit_means
+        .iter()
+        .zip(&paired.units.unit_weights)
+        .map(|(d, w)| d * w)
+        .collect();
     Ok(Contrasted {
         value: found.estimate,
         interval: found.limits(),
@@ -142,10 +146,15 @@ fn ratio(context: &Context, pair: &Pair, tasks: &[usize]) -> Result<Contrasted> 
     let side = |side: usize| units.iter().map(|u| u[side]).collect::<Vec<f64>>();
     let (a, b) = (side(0), side(1));
     let found = ratio_of_means(&a, &b, context.level)?;
-    let quantiles = found.df.map(|df| t_quantile(1.0 - context.level.tail(), df) + normal_quantile(POWER));
+    let quantiles = found
+        .df
+        .map(|df| t_quantile(1.0 - context.level.tail(), df) + normal_quantile(POWER));
     Ok(Contrasted {
         value: found.estimate,
-        interval: found.lower.zip(found.upper).map(|(lower, upper)| Limits { lower, upper }),
+        interval: found
+            .lower
+            .zip(found.upper)
+            .map(|(lower, upper)| Limits { lower, upper }),
         method: "ratio_of_means_jackknife",
         p: found.p,
         p_sign_flip: None,
@@ -172,10 +181,19 @@ fn missing(
 ) -> Result<MissingState> {
     let (rate_a, rate_b) = (pair.a.missing_rate(tasks), pair.b.missing_rate(tasks));
     let weights = context.planned_weights(tasks);
-    let unpaired = tasks.iter().zip(&weights).filter(|(t, _)| !is_paired(pair, **t));
+    let unpaired = tasks
+        .iter()
+        .zip(&weights)
+        .filter(|(t, _)| !is_paired(pair, **t));
     let drop: f64 = unpaired.map(|(_, w)| w).sum();
-    let mut state =
-        MissingState { rate_a, rate_b, drop, p_missing: None, worst: None, best: None };
+    let mut state = MissingState {
+        rate_a,
+        rate_b,
+        drop,
+        p_missing: None,
+        worst: None,
+        best: None,
+    };
     if rate_a == 0.0 && rate_b == 0.0 && drop == 0.0 {
         return Ok(state);
     }
@@ -183,7 +201,14 @@ fn missing(
     if pair.metric.contrast() == Contrast::Difference {
         let (a, b) = (partial_tasks(pair.a, tasks), partial_tasks(pair.b, tasks));
         let clusters = context.clusters(tasks);
-        let bounds = manski_difference(&a, &b, clusters.as_deref(), &context.weights, context.level, strict)?;
+        let bounds = manski_difference(
+            &a,
+            &b,
+            clusters.as_deref(),
+            &context.weights,
+            context.level,
+            strict,
+        )?;
         let (low, high) = (bounds.worst.limits(), bounds.best.limits());
         // For losses the candidate's worst is the highest rate: the caller reads both the same way.
         (state.worst, state.best) = match pair.metric.direction() {
@@ -198,7 +223,11 @@ fn missing(
 fn p_missing(context: &Context, pair: &Pair, tasks: &[usize], seed: Seed) -> f64 {
     let share = |cells: &TaskCells, t: usize| {
         let planned = cells.planned[t] - cells.not_applicable[t];
-        if planned > 0 { f64::from(cells.missing[t]) / f64::from(planned) } else { 0.0 }
+        if planned > 0 {
+            f64::from(cells.missing[t]) / f64::from(planned)
+        } else {
+            0.0
+        }
     };
     let mut by_unit: std::collections::BTreeMap<usize, f64> = std::collections::BTreeMap::new();
     for &t in tasks {

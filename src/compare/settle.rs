@@ -38,27 +38,47 @@ pub fn settle(found: &Contrasted, question: &Question) -> Option<Settle> {
         Some(margin) => with_margin(margin, loss, need)?,
         None => {
             let tasks = need(loss.abs())?;
-            (tasks, format!("about {tasks} tasks would show the observed difference if it is the truth"))
+            (
+                tasks,
+                format!(
+                    "about {tasks} tasks would show the observed difference if it is the truth"
+                ),
+            )
         }
     };
     let more = tasks.saturating_sub(found.tasks as u64);
-    let seen = format!("{text} (power .80, spread as seen in these {} tasks, same trials per task)", found.tasks);
-    Some(Settle { tasks, text: seen, cost_usd: question.cost_per_task.map(|c| c * more as f64) })
+    let seen = format!(
+        "{text} (power .80, spread as seen in these {} tasks, same trials per task)",
+        found.tasks
+    );
+    Some(Settle {
+        tasks,
+        text: seen,
+        cost_usd: question.cost_per_task.map(|c| c * more as f64),
+    })
 }
 
 fn with_margin(margin: f64, loss: f64, need: impl Fn(f64) -> Option<u64>) -> Option<(u64, String)> {
     let equal = need(margin)?;
-    let text = format!("about {equal} tasks would show non-inferiority if the arms are equal in truth");
+    let text =
+        format!("about {equal} tasks would show non-inferiority if the arms are equal in truth");
     let observed = if loss > margin {
-        need(loss - margin)
-            .map(|n| format!("about {n} would show the candidate worse if the observed difference is the truth"))
+        need(loss - margin).map(|n| {
+            format!(
+                "about {n} would show the candidate worse if the observed difference is the truth"
+            )
+        })
     } else if loss > 0.0 {
-        need(margin - loss)
-            .map(|n| format!("about {n} would show non-inferiority if the observed difference is the truth"))
+        need(margin - loss).map(|n| {
+            format!("about {n} would show non-inferiority if the observed difference is the truth")
+        })
     } else {
         None
     };
-    Some((equal, observed.map_or(text.clone(), |o| format!("{text}; {o}"))))
+    Some((
+        equal,
+        observed.map_or(text.clone(), |o| format!("{text}; {o}")),
+    ))
 }
 
 /// How much worse the candidate looks, on the scale of θ.
@@ -80,7 +100,12 @@ fn scale_margin(margin: f64, metric: &Metric) -> f64 {
     }
 }
 
-fn units_needed(distance: f64, variance: f64, found: &Contrasted, question: &Question) -> Option<u64> {
+fn units_needed(
+    distance: f64,
+    variance: f64,
+    found: &Contrasted,
+    question: &Question,
+) -> Option<u64> {
     match question.metric.contrast() {
         Contrast::Difference => {
             let need = Need {
@@ -95,7 +120,11 @@ fn units_needed(distance: f64, variance: f64, found: &Contrasted, question: &Que
         // The standard error of a log ratio shrinks with the root of the number of units.
         Contrast::Ratio => {
             let detectable = found.mde?.ln();
-            Some((found.n_c? * (detectable / distance).powi(2)).ceil().max(2.0) as u64)
+            Some(
+                (found.n_c? * (detectable / distance).powi(2))
+                    .ceil()
+                    .max(2.0) as u64,
+            )
         }
     }
 }

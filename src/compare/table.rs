@@ -64,7 +64,11 @@ pub fn compare(
     let metrics: Vec<Metric> = Metric::all()
         .into_iter()
         .filter(|m| m.is_compared())
-        .filter(|m| [comparing.a, comparing.b].iter().any(|&arm| is_measured(table, arm, m.measure)))
+        .filter(|m| {
+            [comparing.a, comparing.b]
+                .iter()
+                .any(|&arm| is_measured(table, arm, m.measure))
+        })
         .collect();
     let cost = cost_per_task(table, context, comparing);
     let contrasted: Vec<Vec<(Metric, &Segment, Contrasted)>> = metrics
@@ -72,12 +76,26 @@ pub fn compare(
         .map(|metric| {
             let a = TaskCells::gather(table, comparing.a as u16, metric);
             let b = TaskCells::gather(table, comparing.b as u16, metric);
-            let pair = Pair { metric, a: &a, b: &b };
+            let pair = Pair {
+                metric,
+                a: &a,
+                b: &b,
+            };
             let mut found = Vec::new();
             for segment in segments {
-                let label = format!("compare/{}/{}", metric.name(), segment.name.as_deref().unwrap_or(""));
+                let label = format!(
+                    "compare/{}/{}",
+                    metric.name(),
+                    segment.name.as_deref().unwrap_or("")
+                );
                 let strict = comparing.decision.strict;
-                let one = contrast(context, &pair, segment, strict, comparing.seed.child(&label))?;
+                let one = contrast(
+                    context,
+                    &pair,
+                    segment,
+                    strict,
+                    comparing.seed.child(&label),
+                )?;
                 found.push((*metric, segment, one));
             }
             Ok(found)
@@ -102,8 +120,13 @@ pub fn compare(
 /// first rule on it.
 pub fn margin_of(decision: &DecisionSpec, metric: &Metric) -> Option<f64> {
     let is_main = Metric::main(metric.dimension()) == Some(*metric);
-    let of_dimension =
-        || decision.margins.get(metric.dimension().name()).copied().filter(|_| is_main);
+    let of_dimension = || {
+        decision
+            .margins
+            .get(metric.dimension().name())
+            .copied()
+            .filter(|_| is_main)
+    };
     let of_rule = || {
         decision
             .rules
@@ -112,7 +135,12 @@ pub fn margin_of(decision: &DecisionSpec, metric: &Metric) -> Option<f64> {
             .filter(|r| r.metric.as_ref().map_or(is_main, |m| *m == metric.name()))
             .find_map(|r| r.margin)
     };
-    decision.margins.get(&metric.name()).copied().or_else(of_dimension).or_else(of_rule)
+    decision
+        .margins
+        .get(&metric.name())
+        .copied()
+        .or_else(of_dimension)
+        .or_else(of_rule)
 }
 
 /// The dimensions over which `better` is adjusted.
@@ -136,14 +164,20 @@ fn family(
         .into_iter()
         .filter_map(Metric::main)
         .map(|main| {
-            let found = contrasted.iter().find(|(m, s, _)| *m == main && s.name.is_none());
+            let found = contrasted
+                .iter()
+                .find(|(m, s, _)| *m == main && s.name.is_none());
             (main.name(), found.and_then(|(_, _, c)| c.p).unwrap_or(1.0))
         })
         .collect();
     let raw: Vec<f64> = members.iter().map(|(_, p)| *p).collect();
     // A p-value from `stats` lies in [0, 1], so adjusting cannot fail.
     let adjusted = adjust(Adjustment::Holm, &raw).unwrap_or(raw);
-    members.into_iter().map(|(name, _)| name).zip(adjusted).collect()
+    members
+        .into_iter()
+        .map(|(name, _)| name)
+        .zip(adjusted)
+        .collect()
 }
 
 /// Where the arms reach a fault at different rates, recovery is conditioned on something that the
@@ -198,10 +232,23 @@ fn finish(
         strict: comparing.decision.strict,
         cost_per_task,
     };
-    let row = row(context, comparing, &metric, segment, &found, &decision, margin, p_adjusted);
-    let settled = (row.decision == DecisionWord::Inconclusive).then(|| settle(&found, &question)).flatten();
-    let row = ComparisonRow { settle: settled, ..row };
-    Compared { metric, row, found, input, decision }
+    let row = row(
+        context, comparing, &metric, segment, &found, &decision, margin, p_adjusted,
+    );
+    let settled = (row.decision == DecisionWord::Inconclusive)
+        .then(|| settle(&found, &question))
+        .flatten();
+    let row = ComparisonRow {
+        settle: settled,
+        ..row
+    };
+    Compared {
+        metric,
+        row,
+        found,
+        input,
+        decision,
+    }
 }
 
 /// A margin as METHODS 6.4 takes it: δ of a difference; r of a ratio, whose factor is 1 + r.

@@ -12,10 +12,19 @@ use crate::report::csv::{Column, Data};
 /// # Errors
 ///
 /// Whatever `out` reports.
-pub fn write_parquet(rows: usize, columns: &[Column<'_>], out: &mut dyn Write) -> std::io::Result<()> {
-    let series: Vec<Series> = columns.iter().map(|column| of_column(rows, column)).collect();
+pub fn write_parquet(
+    rows: usize,
+    columns: &[Column<'_>],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let series: Vec<Series> = columns
+        .iter()
+        .map(|column| of_column(rows, column))
+        .collect();
     let mut frame = DataFrame::new(rows, series).map_err(Error::other)?;
-    ParquetWriter::new(out).finish(&mut frame).map_err(Error::other)?;
+    ParquetWriter::new(out)
+        .finish(&mut frame)
+        .map_err(Error::other)?;
     Ok(())
 }
 

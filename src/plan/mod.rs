@@ -61,7 +61,10 @@ fn body(
         tasks: suite
             .tasks
             .iter()
-            .map(|task| PlannedTask { id: task.id.clone(), digest: task_digest(task) })
+            .map(|task| PlannedTask {
+                id: task.id.clone(),
+                digest: task_digest(task),
+            })
             .collect(),
         arms: ordered(arms, decision.as_ref())
             .into_iter()

@@ -180,7 +180,9 @@ impl RunStore {
         let mut text =
             serde_json::to_string_pretty(&self.plan).map_err(|e| Error::io(e.to_string()))?;
         text.push('\n');
-        write_atomically(&self.dir.join("plan.json"), |out| out.write_all(text.as_bytes()))
+        write_atomically(&self.dir.join("plan.json"), |out| {
+            out.write_all(text.as_bytes())
+        })
     }
 
     fn put_suite(&mut self, suite: &Suite) -> Result<()> {
@@ -356,7 +358,8 @@ impl ReportFolder {
     ///
     /// If it cannot be made.
     pub fn create(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|e| file(&e, "cannot create the report folder", folder))?;
+        fs::create_dir_all(folder)
+            .map_err(|e| file(&e, "cannot create the report folder", folder))?;
         Ok(Self(folder.to_path_buf()))
     }
 

@@ -286,7 +286,9 @@ impl GradeWriter<'_> {
     /// Those of the database.
     pub fn put_failed_grader(&mut self, row: i64) -> Result<()> {
         self.db
-            .prepare_cached("INSERT INTO scores (trial, states, reasons) VALUES (?1, 'grader', '{}')")
+            .prepare_cached(
+                "INSERT INTO scores (trial, states, reasons) VALUES (?1, 'grader', '{}')",
+            )
             .and_then(|mut s| s.execute([row]))
             .map_err(sql)
             .map(|_| ())
