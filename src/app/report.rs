@@ -8,7 +8,7 @@ use crate::base::Result;
 use crate::model::report::{FailureRow, Report};
 use crate::plan::PlanOptions;
 use crate::report;
-use crate::store::{ReportFolder, RunStore};
+use crate::store::{FileFolder, RunStore};
 
 /// Writes the report of a run again.
 ///
@@ -42,7 +42,7 @@ pub fn write(
     let report = evaluation.report()?;
     let samples = disagreements::samples(&evaluation)?;
     let failures = failures(&evaluation)?;
-    let files = ReportFolder::create(&folder)?;
+    let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;
     files.write("report.md", |out| out.write_all(markdown.as_bytes()))?;

@@ -5,21 +5,21 @@ use crate::base::Result;
 use crate::model::measure::{Dimension, Measure};
 use crate::model::score::{CellState, RowState, ScoreTable};
 use crate::report::csv::{Column, columns};
-use crate::store::ReportFolder;
+use crate::store::FileFolder;
 
 /// Writes `trials.csv`, and with the feature `frames` `tables/trials.parquet` of a single run.
 ///
 /// # Errors
 ///
 /// If a file cannot be written.
-pub(super) fn write(evaluation: &Evaluation, files: &ReportFolder) -> Result<()> {
+pub(super) fn write(evaluation: &Evaluation, files: &FileFolder) -> Result<()> {
     let table = &evaluation.table;
     files.write("trials.csv", |out| {
         columns(table.len(), &of_trials(table), out)
     })?;
     #[cfg(feature = "frames")]
     if let [run] = evaluation.stores[..] {
-        let folder = ReportFolder::create(&run.dir().join("tables"))?;
+        let folder = FileFolder::create(&run.dir().join("tables"))?;
         folder.write("trials.parquet", |out| {
             crate::frame::write_parquet(table.len(), &of_trials(table), out)
         })?;

@@ -12,7 +12,7 @@ use crate::model::trial::Boundary;
 ///
 /// A trial is *graded* on a dimension if any measure of it has a value; ungradable and not
 /// applicable are decided the same way, the first that applies in this order: graded, not
-/// applicable, ungradable.
+/// applicable, ungradable. Quality has no measure without judges, so none of its trials is graded.
 pub fn accounting(table: &ScoreTable, segments: &[Segment]) -> Vec<AccountingRow> {
     let mut rows = Vec::new();
     for (arm, name) in table.arms.iter().enumerate() {
@@ -38,6 +38,7 @@ struct Counts {
     valid: u64,
     graded: u64,
     not_applicable: u64,
+    ungradable: u64,
     excluded: BTreeMap<Boundary, u64>,
 }
 
@@ -48,6 +49,7 @@ impl Counts {
         self.valid += other.valid;
         self.graded += other.graded;
         self.not_applicable += other.not_applicable;
+        self.ungradable += other.ungradable;
         for (&boundary, trials) in &other.excluded {
             *self.excluded.entry(boundary).or_default() += trials;
         }
@@ -73,7 +75,7 @@ impl Counts {
             judged: 0,
             scored: self.graded,
             not_applicable: self.not_applicable,
-            ungradable: self.valid - self.graded - self.not_applicable,
+            ungradable: self.ungradable,
             not_started: self.not_started,
             excluded: self
                 .excluded
@@ -107,6 +109,8 @@ fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
                     .any(|c| c.cell[row] == CellState::NotApplicable)
                 {
                     counts.not_applicable += 1;
+                } else if !columns.is_empty() {
+                    counts.ungradable += 1;
                 }
             }
         }

@@ -6,7 +6,7 @@ mod schema;
 mod verify;
 mod write;
 
-pub use open::{PlanFile, ReportFolder, RunStore, Source};
+pub use open::{FileFolder, PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use verify::Verification;
 pub use write::{GradeWriter, Stored, TrialWriter};

@@ -348,10 +348,10 @@ fn refuse_newer(format: u32, path: &Path) -> Result<()> {
     .hint("it was written by a newer version of assize: use that one"))
 }
 
-/// A folder of report files, each written whole or not at all.
-pub struct ReportFolder(PathBuf);
+/// A folder of files, each written whole or not at all.
+pub struct FileFolder(PathBuf);
 
-impl ReportFolder {
+impl FileFolder {
     /// Makes the folder where it does not exist.
     ///
     /// # Errors
