@@ -1,1 +1,4 @@
-fn main() {}
+//! All integration tests in one binary: each further one would link everything again.
+
+mod faults_traces;
+mod traces;
