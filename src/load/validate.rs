@@ -38,7 +38,14 @@ pub fn validate(paths: &[PathBuf], traces: CheckTraces) -> Validation {
     let mut found = Validation::default();
     let default = [PathBuf::from("suites")];
     for path in if paths.is_empty() { &default } else { paths } {
-        if path.is_dir() {
+        if !path.exists() {
+            let problem = Error::input("there is no such file or folder").in_file(path);
+            found.problems.push(if paths.is_empty() {
+                problem.hint("without a path, the folder `suites` is checked; name another")
+            } else {
+                problem
+            });
+        } else if path.is_dir() {
             folder(path, traces, &mut found);
         } else {
             file(path, traces, &mut found);
@@ -173,6 +180,7 @@ fn is_trace(document: &Document) -> bool {
     };
     match &document.root.kind {
         Kind::List(items) => first(items),
+        _ if has_key(document, &["input", "expect"]) => false,
         _ => has_key(
             document,
             &[

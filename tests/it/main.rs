@@ -1,4 +1,5 @@
-//! One binary for all integration tests: each further one would link a large binary again.
+//! Integration tests: one binary, so that the library is linked once.
 
+mod load;
 mod shipped;
 mod validate;
