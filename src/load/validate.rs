@@ -108,26 +108,21 @@ fn suite_folder(dir: &Path, found: &mut Validation) {
         return;
     };
     let arms = arms_file(&file, found);
-    if let Some(arms) = arms {
-        known_arms(&checkup, &arms, &file, found);
-    }
+    known_arms(&checkup, &arms, &file, found);
 }
 
-/// The names of all arms in a file, sound or not; `None` if the file could not be read at all.
-fn arms_file(file: &Path, found: &mut Validation) -> Option<Vec<ArmId>> {
+/// Checks an arms file; the names of its arms.
+fn arms_file(file: &Path, found: &mut Validation) -> Vec<ArmId> {
     let mut problems = vec![];
-    arms::read(file, &mut problems);
+    let names = arms::read(file, &mut problems).names;
     found.problems.extend(problems);
-    let document = Document::read(file).ok()?;
-    let value = document.value();
-    let arms = value.get("arms")?.as_object()?;
-    found.arms += arms.len();
-    Some(arms.keys().map(|name| ArmId::new(name.as_str())).collect())
+    found.arms += names.len();
+    names
 }
 
 /// The arms that a decision names are those of the suite's own arms file.
 fn known_arms(checkup: &Checkup, arms: &[ArmId], file: &Path, found: &mut Validation) {
-    let Some((document, rules)) = checkup.decision() else {
+    let Some((document, rules)) = checkup.decision().filter(|_| !arms.is_empty()) else {
         return;
     };
     let at = At::root(document).to("decision");
