@@ -11,6 +11,7 @@ mod json;
 mod misfit;
 mod nearest;
 mod place;
+pub mod recorded;
 mod schema;
 mod shape;
 mod suite;

@@ -1,0 +1,185 @@
+//! One chat message of any dialect, read into a turn.
+
+use serde_json::{Map, Value};
+
+use crate::model::trace::Usage;
+use crate::trace::import::builder::Arguments;
+use crate::trace::import::{scalar, text};
+
+/// What a message does in the conversation.
+pub(crate) enum Turn {
+    /// The user said something.
+    User {
+        text: Option<String>,
+        time: Option<String>,
+    },
+    /// The model answered.
+    Agent(Box<Agent>),
+    /// A tool answered.
+    Result {
+        id: Option<String>,
+        name: Option<String>,
+        payload: Option<Value>,
+        error: Option<bool>,
+        time: Option<String>,
+    },
+    /// Nothing that the trace keeps: instructions, and what the user's own tools did.
+    Nothing,
+}
+
+/// An answer of the model.
+pub(crate) struct Agent {
+    /// Visible text.
+    pub text: Option<String>,
+    /// Whether the text is a refusal that the provider flagged.
+    pub refusal: bool,
+    /// Calls in the order in which they were asked for.
+    pub calls: Vec<RawCall>,
+    /// Tokens and cost.
+    pub usage: Option<Usage>,
+    /// When.
+    pub time: Option<String>,
+}
+
+/// A call as the model asked for it.
+pub(crate) struct RawCall {
+    /// Its id.
+    pub id: Option<String>,
+    /// Its tool.
+    pub name: Option<String>,
+    /// Its arguments.
+    pub arguments: Arguments,
+}
+
+/// Reads one message.
+///
+/// # Errors
+///
+/// A sentence that says what is wrong with it.
+pub(crate) fn turn(message: &Value) -> Result<Turn, String> {
+    let message = message.as_object().ok_or("a message is not an object")?;
+    let role = message.get("role").and_then(Value::as_str);
+    match role.ok_or("a message has no `role`")? {
+        "system" | "developer" => Ok(Turn::Nothing),
+        "user" => Ok(Turn::User {
+            text: content(message)?.filter(|text| !text.is_empty()),
+            time: time(message),
+        }),
+        "assistant" => agent(message).map(|agent| Turn::Agent(Box::new(agent))),
+        "tool" | "function" => result(message),
+        other => {
+            let shown: String = other.chars().take(40).collect();
+            Err(format!(
+                "unknown role `{shown}`: known are system, developer, user, assistant, tool, function"
+            ))
+        }
+    }
+}
+
+fn content(message: &Map<String, Value>) -> Result<Option<String>, String> {
+    text::content_text(message.get("content"))
+}
+
+fn agent(message: &Map<String, Value>) -> Result<Agent, String> {
+    let refusal = message.get("refusal").and_then(Value::as_str).unwrap_or("");
+    let said = content(message)?.and_then(|text| text::visible(&text));
+    let refused = said.is_none() && !refusal.is_empty();
+    Ok(Agent {
+        text: said.or_else(|| text::visible(refusal)),
+        refusal: refused,
+        calls: calls(message)?,
+        usage: scalar::usage(message),
+        time: time(message),
+    })
+}
+
+fn calls(message: &Map<String, Value>) -> Result<Vec<RawCall>, String> {
+    let listed = match message.get("tool_calls") {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(calls)) => calls,
+        Some(_) => return Err("`tool_calls` is not a list".to_owned()),
+    };
+    let mut found = Vec::new();
+    for call in listed {
+        // In tau2 logs a call of the user's own tools names the user as its requestor.
+        if call.get("requestor").and_then(Value::as_str) != Some("user") {
+            found.push(call_of(call)?);
+        }
+    }
+    if let (true, Some(legacy)) = (listed.is_empty(), message.get("function_call"))
+        && !legacy.is_null()
+    {
+        found.push(call_of(legacy)?);
+    }
+    Ok(found)
+}
+
+/// Reads a call of any form: nested under `function` or `custom`, or flat.
+fn call_of(call: &Value) -> Result<RawCall, String> {
+    let outer = call.as_object().ok_or("a tool call is not an object")?;
+    let inner = ["function", "custom"]
+        .iter()
+        .find_map(|key| outer.get(*key).and_then(Value::as_object))
+        .unwrap_or(outer);
+    let text = |map: &Map<String, Value>, key: &str| {
+        map.get(key).and_then(Value::as_str).map(str::to_owned)
+    };
+    let arguments = scalar::present(inner, &["arguments", "args", "input"]);
+    Ok(RawCall {
+        id: text(outer, "id").filter(|id| !id.is_empty()),
+        name: text(inner, "name"),
+        arguments: match inner.contains_key("input") {
+            true => Arguments::Read(arguments.cloned().unwrap_or(Value::Null)),
+            false => read_arguments(arguments),
+        },
+    })
+}
+
+/// Arguments come as JSON text or as an object; no text at all means none.
+fn read_arguments(arguments: Option<&Value>) -> Arguments {
+    match arguments {
+        None => Arguments::Read(Value::Object(Map::new())),
+        Some(Value::String(text)) if text.trim().is_empty() => {
+            Arguments::Read(Value::Object(Map::new()))
+        }
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(value) => Arguments::Read(value),
+            Err(_) => Arguments::Malformed(text.clone()),
+        },
+        Some(value) => Arguments::Read(value.clone()),
+    }
+}
+
+fn result(message: &Map<String, Value>) -> Result<Turn, String> {
+    if message.get("requestor").and_then(Value::as_str) == Some("user") {
+        return Ok(Turn::Nothing);
+    }
+    let field = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
+    let flags = ["is_error", "isError", "error"];
+    let flag = flags.iter().find_map(|key| message.get(*key)?.as_bool());
+    let status = match message.get("status").and_then(Value::as_str) {
+        Some("error") => Some(true),
+        _ => None,
+    };
+    let payload = match message.get("content") {
+        Some(object @ Value::Object(_)) => Some(object.clone()),
+        _ => content(message)?.map(Value::String),
+    };
+    Ok(Turn::Result {
+        // tau2 puts the call's id under `id`.
+        id: field("tool_call_id")
+            .or_else(|| field("id"))
+            .filter(|id| !id.is_empty()),
+        name: field("name"),
+        payload,
+        error: flag.or(status),
+        time: time(message),
+    })
+}
+
+/// The time of a message, if it is RFC 3339 with a zone; a local time correlates with nothing.
+fn time(message: &Map<String, Value>) -> Option<String> {
+    let text = message.get("timestamp").and_then(Value::as_str)?;
+    let (_, clock) = text.split_once('T')?;
+    (clock.ends_with('Z') || clock.contains(['+', '-'])).then(|| text.to_owned())
+}

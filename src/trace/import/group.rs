@@ -1,0 +1,249 @@
+//! Groups interleaved event lines by trial, and makes a trial of each group.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::base::digest::canonical;
+use crate::base::{ArmId, Digest, Error, Notice, Result, TaskId};
+use crate::model::trace::{Event, EventKind, Trace, TraceSource};
+use crate::model::trial::{Boundary, RecordedTrial, TrialStatus};
+use crate::trace::chain::{ChainCheck, ChainIds, WireEvent};
+use crate::trace::import::{ImportOptions, scalar, text, wire_status};
+
+/// One line: its object for the chain, its event, and where it stood.
+pub(crate) struct Line {
+    /// The object as it was read.
+    pub raw: Map<String, Value>,
+    /// The same, typed.
+    pub wire: WireEvent,
+    /// Line number from 1.
+    pub number: u64,
+}
+
+/// The lines of one trial read so far.
+pub(crate) struct Group {
+    ids: ChainIds,
+    lines: Vec<Line>,
+    /// Line number of every sequence.
+    numbers: HashMap<u64, u64>,
+}
+
+impl Group {
+    /// Begins a group with its first line.
+    pub fn new(first: Line) -> Self {
+        let mut group = Self {
+            ids: ChainIds::default(),
+            lines: vec![],
+            numbers: HashMap::new(),
+        };
+        group.add(first);
+        group
+    }
+
+    /// Adds a line.
+    pub fn add(&mut self, line: Line) {
+        let (ids, wire) = (&mut self.ids, &line.wire);
+        fill(&mut ids.run_id, &wire.run_id);
+        fill(&mut ids.task, &wire.task);
+        fill(&mut ids.arm, &wire.arm);
+        ids.trial = ids.trial.or(wire.trial);
+        self.numbers.insert(wire.sequence, line.number);
+        self.lines.push(line);
+    }
+
+    /// The line on which the trial began.
+    pub fn first_line(&self) -> u64 {
+        self.lines.first().map_or(0, |line| line.number)
+    }
+
+    /// The line of the event with this sequence, if it was read already.
+    pub fn line_of(&self, sequence: u64) -> Option<u64> {
+        self.numbers.get(&sequence).copied()
+    }
+
+    /// Makes a trial of the group.
+    ///
+    /// # Errors
+    ///
+    /// An input error if `trial_end` states a status or an external result of a wrong form.
+    pub fn into_trial(mut self, options: &ImportOptions) -> Result<RecordedTrial> {
+        let place = self.first_line();
+        // Tools that finish in parallel may be written later than numbered.
+        self.lines.sort_by_key(|line| line.wire.sequence);
+        let mut check = ChainCheck::default();
+        self.lines.iter().for_each(|line| check.next(&line.raw));
+        let last = self.lines.last().map_or(0, |line| line.number);
+        let events = events(self.lines, options);
+        let mut notices = vec![];
+        if check.is_unchained() {
+            notices.push(Notice::with(
+                "unchained",
+                "no event carries a hash, so edits can't be seen",
+            ));
+        }
+        let mut trace = trace(events, notices);
+        let wrong = |why: String| Error::input(why).at(&options.source_name, last);
+        let facts = lift(&mut trace).map_err(wrong)?;
+        let mut status = facts.status.unwrap_or(TrialStatus::Completed);
+        if let Some(code) = check.truncated() {
+            trace.truncated = Some(code.to_owned());
+            status = TrialStatus::infra(Boundary::Trace, code, "");
+        }
+        let named = self.ids.task.is_some();
+        Ok(RecordedTrial {
+            arm: self.ids.arm.map(ArmId::new),
+            task: TaskId::new(
+                self.ids
+                    .task
+                    .unwrap_or_else(|| options.default_task.clone()),
+            ),
+            index: self.ids.trial.or(options.default_index.filter(|_| !named)),
+            status,
+            trace: Some(trace),
+            recorded: BTreeMap::new(),
+            input_digest: facts.input,
+            task_metadata: BTreeMap::new(),
+            notices: vec![],
+            place,
+        })
+    }
+}
+
+fn fill(known: &mut Option<String>, found: &Option<String>) {
+    if known.is_none() {
+        known.clone_from(found);
+    }
+}
+
+/// The events without private payloads and without reasoning.
+fn events(lines: Vec<Line>, options: &ImportOptions) -> Vec<Event> {
+    let mut first = HashMap::new();
+    let mut private_calls = HashSet::new();
+    let mut events = Vec::with_capacity(lines.len());
+    for line in lines {
+        let mut event = line.wire.into_event();
+        let name = event.capability.clone().unwrap_or_default();
+        if options.private_tools.contains(&name) {
+            if let (EventKind::ToolCall, Some(arguments)) = (event.kind, &event.payload) {
+                let key = format!("{name}\u{0}{}", canonical(arguments));
+                let earlier = *first.entry(key).or_insert(event.sequence);
+                event.repeats = (earlier != event.sequence).then_some(earlier);
+            }
+            event.payload = None;
+            private_calls.extend(event.call_id.clone());
+        } else if event.capability.is_none() && is_answer_to(&event, &private_calls) {
+            event.payload = None;
+        }
+        event.payload = event.payload.map(|payload| readable(event.kind, payload));
+        events.push(event);
+    }
+    events
+}
+
+fn is_answer_to(event: &Event, private_calls: &HashSet<String>) -> bool {
+    let is_result = matches!(event.kind, EventKind::ToolResult | EventKind::ToolError);
+    is_result
+        && event
+            .call_id
+            .as_ref()
+            .is_some_and(|id| private_calls.contains(id))
+}
+
+/// Removes reasoning from what the model wrote.
+fn readable(kind: EventKind, payload: Value) -> Value {
+    let by_model = matches!(
+        kind,
+        EventKind::ModelCall
+            | EventKind::ModelResult
+            | EventKind::Decision
+            | EventKind::Question
+            | EventKind::Final
+    );
+    match payload {
+        Value::String(said) if by_model => Value::String(text::visible(&said).unwrap_or_default()),
+        Value::Object(mut object) if by_model && kind != EventKind::Final => {
+            for key in ["reasoning", "reasoning_content", "thinking"] {
+                object.remove(key);
+            }
+            Value::Object(object)
+        }
+        other => other,
+    }
+}
+
+fn trace(events: Vec<Event>, notices: Vec<Notice>) -> Trace {
+    Trace {
+        source: TraceSource::Native,
+        events,
+        order_known: true,
+        asked: None,
+        asked_before: None,
+        initial_state: None,
+        final_state: None,
+        external: None,
+        truncated: None,
+        notices,
+    }
+}
+
+/// What the first and last event say about the trial beside the trace.
+struct Facts {
+    status: Option<TrialStatus>,
+    input: Option<Digest>,
+}
+
+/// Takes states, status, external result and source out of the payloads of `trial_start` and
+/// `trial_end`.
+fn lift(trace: &mut Trace) -> Result<Facts, String> {
+    let mut start = payload_of(&mut trace.events, EventKind::TrialStart);
+    let mut end = payload_of(&mut trace.events, EventKind::TrialEnd);
+    trace.initial_state = start.remove("state").filter(|state| !state.is_null());
+    trace.final_state = end.remove("state").filter(|state| !state.is_null());
+    if let Some(source) = start.remove("source") {
+        trace.source = serde_json::from_value(source)
+            .map_err(|error| format!("`source` of trial_start is not a kind of trace: {error}"))?;
+        trace.order_known = trace.source != TraceSource::Small;
+    }
+    trace.asked = scalar::flag(&start, "asked")?;
+    trace.asked_before = scalar::present(&start, &["asked_before"]).and_then(Value::as_u64);
+    trace.external = external(&end)?;
+    Ok(Facts {
+        status: wire_status::of(end.get("status"))?,
+        input: scalar::present(&start, &["input"]).map(Digest::of_json),
+    })
+}
+
+fn external(end: &Map<String, Value>) -> scalar::Maybe<crate::model::trace::ExternalResult> {
+    let Some(external) = scalar::present(end, &["external"]) else {
+        return Ok(None);
+    };
+    let provenance = external.get("provenance").and_then(Value::as_str);
+    scalar::external(
+        external.get("value"),
+        "external.value",
+        provenance.unwrap_or("trial_end"),
+    )
+}
+
+/// The payload of the first event of a kind; its state is moved out of the event, since it can be
+/// large and the trace keeps it by itself.
+fn payload_of(events: &mut [Event], kind: EventKind) -> Map<String, Value> {
+    let payload = events
+        .iter_mut()
+        .find(|e| e.kind == kind)
+        .map(|e| &mut e.payload);
+    let Some(Some(Value::Object(object))) = payload else {
+        return Map::new();
+    };
+    let mut taken = Map::new();
+    taken.extend(
+        object
+            .remove("state")
+            .map(|state| ("state".to_owned(), state)),
+    );
+    for (key, value) in object.iter() {
+        taken.insert(key.clone(), value.clone());
+    }
+    taken
+}

@@ -1,0 +1,275 @@
+//! A tidy CSV of per-trial results: one row a trial, one column a fact.
+//!
+//! Which column means what is found by common names, or said by `KEY=COLUMN`. An empty cell is
+//! absent; anything that is neither empty nor a value of its kind is an error that names the line and
+//! the column. Rows are passed on one by one; only the identity of each row is kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead, Read};
+
+use csv::StringRecord;
+
+use crate::base::{ArmId, Error, Result, TaskId};
+use crate::model::measure::Measure;
+use crate::model::trial::{RecordedTrial, TrialStatus};
+use crate::trace::import::columns::{Columns, Fact};
+use crate::trace::import::problem::read_trouble;
+use crate::trace::import::stream::skip_byte_order_mark;
+use crate::trace::import::{ImportOptions, Sink, cell, status_from_word};
+
+pub use crate::trace::import::columns::TableMap;
+
+/// Reads all rows of a table.
+///
+/// # Errors
+///
+/// An input error that names source and line: a missing or ambiguous column, a cell that is no value
+/// of its kind, a row of the wrong length, two rows for one trial.
+pub fn read(
+    input: &mut dyn BufRead,
+    map: &TableMap,
+    options: &ImportOptions,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    skip_byte_order_mark(input).map_err(|error| trouble(&csv::Error::from(error), options))?;
+    let mut reader = csv::Reader::from_reader(Bytes(input));
+    let header = reader
+        .headers()
+        .map_err(|error| trouble(&error, options))?
+        .clone();
+    let columns = Columns::find(&header, map).map_err(|error| error.at(&options.source_name, 1))?;
+    let mut seen = Seen::default();
+    let mut record = StringRecord::new();
+    while reader
+        .read_record(&mut record)
+        .map_err(|error| trouble(&error, options))?
+    {
+        let line = record.position().map_or(0, csv::Position::line);
+        let trial =
+            row(&record, &columns, line).map_err(|error| error.at(&options.source_name, line))?;
+        sink(seen.number(trial, options)?)?;
+    }
+    Ok(())
+}
+
+/// The csv reader wants its own type of reader.
+struct Bytes<'a>(&'a mut dyn BufRead);
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out)
+    }
+}
+
+fn trouble(error: &csv::Error, options: &ImportOptions) -> Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    let source = &options.source_name;
+    match error.kind() {
+        csv::ErrorKind::Io(io) => read_trouble(io.kind(), &io.to_string(), source, line),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Error::input(format!(
+            "the row has {len} cells, the header {expected_len}"
+        ))
+        .at(source, line)
+        .hint("quote cells that hold commas; a row cut in the middle means that the file is truncated"),
+        csv::ErrorKind::Utf8 { .. } => Error::input("the row is not UTF-8").at(source, line),
+        _ => Error::input(format!("not CSV: {error}")).at(source, line),
+    }
+}
+
+fn row(record: &StringRecord, columns: &Columns, line: u64) -> Result<RecordedTrial> {
+    let mut trial = RecordedTrial {
+        arm: None,
+        task: TaskId::new(""),
+        index: None,
+        status: TrialStatus::Completed,
+        trace: None,
+        recorded: BTreeMap::new(),
+        input_digest: None,
+        task_metadata: BTreeMap::new(),
+        notices: vec![],
+        place: line,
+    };
+    for column in &columns.found {
+        let text = record.get(column.at).unwrap_or("").trim();
+        if text.is_empty() {
+            continue;
+        }
+        let wrong = |why: String| Error::input(format!("column `{}`: {why}", column.name));
+        match &column.fact {
+            Fact::Arm => trial.arm = Some(ArmId::new(text)),
+            Fact::Task => trial.task = TaskId::new(text),
+            Fact::Trial => trial.index = Some(cell::index(text).map_err(wrong)?),
+            Fact::Status => trial.status = status_from_word(text),
+            Fact::Metadata(key) => drop(trial.task_metadata.insert(key.clone(), text.to_owned())),
+            Fact::Measure(measure) => {
+                let value = cell::measure(*measure, text).map_err(wrong)?;
+                trial.recorded.insert(*measure, value * column.factor);
+            }
+        }
+    }
+    if trial.task.as_str().is_empty() {
+        return Err(Error::input("the task is empty").hint("every row must name its task"));
+    }
+    // The outcome of a broken trial says nothing about the agent.
+    if !trial.status.is_valid() {
+        trial.recorded.remove(&Measure::Success);
+    }
+    Ok(trial)
+}
+
+/// The trials read so far: arm, task and index, with the line of each.
+#[derive(Default)]
+struct Seen {
+    lines: HashMap<(String, String), BTreeMap<u32, u64>>,
+}
+
+impl Seen {
+    /// Numbers a row without trial number in the order of reading, and refuses a second row for one
+    /// trial.
+    fn number(
+        &mut self,
+        mut trial: RecordedTrial,
+        options: &ImportOptions,
+    ) -> Result<RecordedTrial> {
+        let arm = trial.arm.as_ref().map_or("", ArmId::as_str).to_owned();
+        let lines = self
+            .lines
+            .entry((arm, trial.task.as_str().to_owned()))
+            .or_default();
+        let index = trial.index.unwrap_or_else(|| first_free(lines));
+        if let Some(earlier) = lines.insert(index, trial.place) {
+            let whose = trial
+                .arm
+                .as_ref()
+                .map(|arm| format!(", arm `{arm}`"))
+                .unwrap_or_default();
+            return Err(Error::input(format!(
+                "two rows for one trial: task `{}`, trial {index}{whose} stands on line {earlier} already",
+                trial.task
+            ))
+            .at(&options.source_name, trial.place)
+            .hint("if the trials have numbers, map their column: trial=COLUMN"));
+        }
+        trial.index = Some(index);
+        Ok(trial)
+    }
+}
+
+fn first_free(lines: &BTreeMap<u32, u64>) -> u32 {
+    let next = lines
+        .last_key_value()
+        .map_or(0, |(last, _)| last.saturating_add(1));
+    if next as usize == lines.len() {
+        return next;
+    }
+    (0..next)
+        .find(|index| !lines.contains_key(index))
+        .unwrap_or(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(text: &str, map: &[&str]) -> Result<Vec<RecordedTrial>> {
+        let options = ImportOptions::new("t.csv", "stem");
+        let map = TableMap::parse(map)?;
+        let mut trials = vec![];
+        read(&mut text.as_bytes(), &map, &options, &mut |trial| {
+            trials.push(trial);
+            Ok(())
+        })?;
+        Ok(trials)
+    }
+
+    #[test]
+    fn common_columns_are_found() {
+        let text = "arm,task_id,trial,reward,status,n_tool_calls,latency_s,Cost_USD,note\n\
+            a,t1,0,1.0,ok,8,1.5,,x\na,t1,1,0,429,,,0.25,\n";
+        let trials = read_all(text, &[]).unwrap();
+        let first = &trials[0];
+        assert_eq!(
+            (first.task.as_str(), first.index, first.place),
+            ("t1", Some(0), 2)
+        );
+        assert_eq!(first.arm.as_ref().unwrap().as_str(), "a");
+        let expected = [
+            (Measure::Success, 1.0),
+            (Measure::ToolCalls, 8.0),
+            (Measure::LatencyMs, 1500.0),
+        ];
+        assert_eq!(first.recorded, BTreeMap::from(expected));
+        assert_eq!(trials[1].status.to_string(), "infra:provider:rate_limit");
+        assert_eq!(
+            trials[1].recorded,
+            BTreeMap::from([(Measure::CostUsd, 0.25)])
+        );
+    }
+
+    #[test]
+    fn a_map_names_columns_segments_and_cluster() {
+        let text = "question,who,good,lang,book,\"a, b\"\nq1,m,pass,de,b1,3\nq1,m,FALSE,de,b1,4\n";
+        let map = [
+            "task=question",
+            "arm=who",
+            "outcome=good",
+            "segment.language=lang",
+            "cluster=book",
+            "steps=a, b",
+        ];
+        let trials = read_all(text, &map).unwrap();
+        assert_eq!(trials[1].index, Some(1));
+        assert_eq!(trials[0].recorded[&Measure::Success], 1.0);
+        assert_eq!(trials[1].recorded[&Measure::Success], 0.0);
+        assert_eq!(trials[1].recorded[&Measure::Steps], 4.0);
+        let facts: Vec<_> = trials[0].task_metadata.iter().collect();
+        let owned = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        let expected = BTreeMap::from([owned("cluster", "b1"), owned("language", "de")]);
+        assert_eq!(facts, expected.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn wrong_cells_name_line_and_column() {
+        for (text, part) in [
+            (
+                "task,score\na,1\nb,NaN\n",
+                "t.csv:3: column `score`: `NaN` is not",
+            ),
+            (
+                "task,score\na,inf\n",
+                "t.csv:2: column `score`: `inf` is not",
+            ),
+            ("task,score\na,1.5\n", "`1.5` is not"),
+            ("task,score\na,n/a\n", "leave the cell empty"),
+            ("task,cost\na,-1\n", "column `cost`: `-1` is not"),
+            (
+                "task,steps\na,2.5\n",
+                "column `steps`: `2.5` is not a whole number",
+            ),
+            ("task,trial\na,x\n", "column `trial`: `x` is not"),
+            ("task,score\n,1\n", "t.csv:2: the task is empty"),
+            (
+                "task,score\na\n",
+                "t.csv:2: the row has 1 cells, the header 2",
+            ),
+            ("score\n1\n", "t.csv:1: no column names the task"),
+            ("task,reward,success\na,1,1\n", "outcome=reward"),
+            (
+                "task,trial\na,0\nb,0\na,0\n",
+                "t.csv:4: two rows for one trial: task `a`, trial 0 stands on line 2",
+            ),
+        ] {
+            let error = read_all(text, &[]).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn rows_without_number_take_the_free_ones() {
+        let text = "task,trial\na,\na,0x\n";
+        assert!(read_all(text, &[]).is_err());
+        let trials = read_all("task,trial\na,1\na,\na,\n", &[]).unwrap();
+        let indices: Vec<_> = trials.iter().map(|t| t.index.unwrap()).collect();
+        assert_eq!(indices, [1, 0, 2]);
+    }
+}
