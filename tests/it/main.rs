@@ -1,6 +1,7 @@
 //! Integration tests: one binary, so that the library is linked once.
 
 mod faults_traces;
+mod load;
 mod shipped;
 mod traces;
 mod validate;
