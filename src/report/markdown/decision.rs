@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::comparisons;
 use super::view::Lookup;
 use super::{number, safe, words};
-use crate::model::estimate::{DecisionWord, GateRule};
+use crate::model::estimate::{DecisionWord, EstimateStatus, GateRule};
 use crate::model::measure::Dimension;
 
 /// What was decided.
@@ -158,12 +158,17 @@ fn word_lines(lookup: &Lookup<'_>) -> Vec<WordLine> {
         DecisionWord::NonInferior,
         DecisionWord::Better,
     ];
+    let unmeasured = WordLine {
+        word: "not measured".to_owned(),
+        of: unmeasured(lookup).join("; "),
+    };
     ORDER
         .into_iter()
         .map(|word| WordLine {
             word: words::decision(word),
             of: of_word(lookup, word).join("; "),
         })
+        .chain([unmeasured])
         .filter(|line| !line.of.is_empty())
         .collect()
 }
@@ -192,4 +197,22 @@ fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
         }
     }
     found
+}
+
+/// The dimensions of which nothing, or not everything, was measured.
+fn unmeasured(lookup: &Lookup<'_>) -> Vec<String> {
+    let rows = &lookup.report.estimates;
+    let count = |dimension, missing: bool| {
+        let rows = rows.iter().filter(|row| row.dimension == dimension);
+        rows.filter(|row| (row.status == EstimateStatus::NotMeasured) == missing)
+            .count()
+    };
+    let lines = Dimension::ALL.into_iter().filter_map(|dimension| {
+        match (count(dimension, true), count(dimension, false)) {
+            (0, _) => None,
+            (_, 0) => Some(dimension.name().to_owned()),
+            _ => Some(format!("{dimension} in part")),
+        }
+    });
+    lines.collect()
 }

@@ -45,9 +45,10 @@ fn push(out: &mut String, chars: &[char], i: usize, c: char) {
     }
 }
 
-/// Line ends of any kind count as white space here.
+/// White space at which a line may break; line ends of any kind are among it, and a blank that
+/// holds its neighbours together is not.
 fn breaks(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+    c.is_whitespace() && c != '\u{a0}'
 }
 
 /// The place of the character that would make a heading, a list or an underline of this line.
@@ -137,8 +138,8 @@ mod tests {
     #[test]
     fn lines_become_one() {
         assert_eq!(
-            escape("  a\r\n\r\nb\u{2028}c\u{2029}d\u{85}e\tf\u{c}g\u{a0} "),
-            "a b c d e f g"
+            escape("  a\r\n\r\nb\u{2028}c\u{2029}d\u{85}e\tf\u{c}g\u{a0}h "),
+            "a b c d e f g\u{a0}h"
         );
     }
 

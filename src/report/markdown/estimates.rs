@@ -179,12 +179,11 @@ fn spread(row: &EstimateRow) -> String {
 
 /// Status, reason, bounds and warnings of an estimate, where there are any.
 fn remarks(row: &EstimateRow) -> String {
-    let mut parts: Vec<String> = vec![];
-    let status = words::status(row.status);
-    if !status.is_empty() {
-        parts.push(status.to_owned());
-    }
-    parts.extend(row.reason.as_deref().map(words::reason));
+    let status = Some(words::status(row.status).to_owned()).filter(|text| !text.is_empty());
+    let reason = row.reason.as_deref().map(words::reason);
+    let why: Vec<String> = status.into_iter().chain(reason).collect();
+    let mut parts: Vec<String> = vec![why.join(": ")];
+    parts.retain(|part| !part.is_empty());
     if let Some([worst, best]) = row.bounds.filter(|[worst, best]| worst != best) {
         let (worst, best) = (number::number(worst), number::number(best));
         parts.push(format!(

@@ -11,7 +11,11 @@ pub(super) fn number(x: f64) -> String {
         return signed(x, &grouped(size));
     }
     if size < 0.000_05 {
-        let bound = if x < 0.0 { "above −" } else { "under " };
+        let bound = if x < 0.0 {
+            "above\u{a0}−"
+        } else {
+            "under\u{a0}"
+        };
         return format!("{bound}.0001");
     }
     let decimals = match size {
@@ -38,6 +42,8 @@ pub(super) fn chosen(x: f64) -> String {
 }
 
 /// `[.2984, .5481]`, with `−∞` and `∞` for what has no limit; a dash where nothing is known.
+///
+/// The blank is one at which no line breaks.
 pub(super) fn interval(low: Option<f64>, high: Option<f64>, notices: &[String]) -> String {
     let open = |code: &str| notices.iter().any(|notice| notice == code);
     let low = match low {
@@ -46,8 +52,8 @@ pub(super) fn interval(low: Option<f64>, high: Option<f64>, notices: &[String]) 
         None => return "–".to_owned(),
     };
     match high {
-        Some(high) => format!("{low}, {}]", number(high)),
-        None if open("high_unbounded") => format!("{low}, ∞)"),
+        Some(high) => format!("{low},\u{a0}{}]", number(high)),
+        None if open("high_unbounded") => format!("{low},\u{a0}∞)"),
         None => "–".to_owned(),
     }
 }
@@ -100,8 +106,8 @@ mod tests {
             (999.7, "1,000"),
             (1164.0, "1,164"),
             (1_234_567.8, "1,234,568"),
-            (1e-9, "under .0001"),
-            (-1e-9, "above −.0001"),
+            (1e-9, "under\u{a0}.0001"),
+            (-1e-9, "above\u{a0}−.0001"),
         ] {
             assert_eq!(number(x), expected, "{x}");
         }
@@ -112,14 +118,17 @@ mod tests {
         assert_eq!(difference(0.0227), "+.0227");
         assert_eq!(difference(-0.0227), "−.0227");
         assert_eq!(difference(0.0), "0");
-        assert_eq!(difference(1e-9), "under .0001");
+        assert_eq!(difference(1e-9), "under\u{a0}.0001");
     }
 
     #[test]
     fn limits_may_be_open_or_unknown() {
         let open = ["high_unbounded".to_owned()];
-        assert_eq!(interval(Some(-0.218), Some(0.0501), &[]), "[−.2180, .0501]");
-        assert_eq!(interval(Some(3.0), None, &open), "[3, ∞)");
+        assert_eq!(
+            interval(Some(-0.218), Some(0.0501), &[]),
+            "[−.2180,\u{a0}.0501]"
+        );
+        assert_eq!(interval(Some(3.0), None, &open), "[3,\u{a0}∞)");
         assert_eq!(interval(Some(3.0), None, &[]), "–");
         assert_eq!(interval(None, None, &open), "–");
     }

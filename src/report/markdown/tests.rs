@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::estimate::Gate;
+use crate::model::report::InfrastructureRow;
 use crate::report::csv::tests::hostile;
 use crate::report::fixture;
 
@@ -44,6 +45,38 @@ fn without_rules_nothing_was_decided() {
     let text = render(&report, &[]).unwrap();
     assert!(text.contains("**Nothing was decided** (exit code 0)"));
     assert!(!text.contains("| Rule | Result |"));
+}
+
+#[test]
+fn infrastructure_stands_apart_from_failures() {
+    let mut report = fixture::airline();
+    report.gate.result = "infrastructure".into();
+    report.gate.exit_code = 4;
+    report.infrastructure.push(InfrastructureRow {
+        arm: "llama-3.1-8b".into(),
+        boundary: "provider".into(),
+        code: "http_503".into(),
+        trials: 30,
+    });
+    let lost = report
+        .accounting
+        .iter_mut()
+        .filter(|row| row.arm == "llama-3.1-8b");
+    lost.for_each(|row| row.excluded = [("provider".to_owned(), 30)].into());
+    let text = render(&report, &[]).unwrap();
+    assert!(text.contains("**The gate is undecided: infrastructure** (exit code 4)."));
+    assert!(text.contains("| 30 provider | sen_cp |"));
+    assert!(text.contains("\n| llama-3.1-8b | provider | http_503 | 30 |\n"));
+}
+
+#[test]
+fn a_level_of_its_own_and_an_unlocked_comparison_say_so() {
+    let mut report = fixture::airline();
+    report.comparisons[0].level = 0.9;
+    report.comparisons[0].locked = false;
+    let text = render(&report, &[]).unwrap();
+    assert!(text.contains("[−.2180,\u{a0}.0501] (90 %)"));
+    assert!(text.contains("inconclusive: deviates from the locked plan"));
 }
 
 #[test]

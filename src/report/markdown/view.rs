@@ -116,8 +116,8 @@ impl<'a> Lookup<'a> {
         let mut rows = self.report.comparisons.iter();
         let row = rows.find(|c| c.dimension == dimension && c.metric == metric);
         match row.map(|row| row.direction.as_str()) {
-            Some("gain") => " ↑",
-            Some("loss") => " ↓",
+            Some("gain") => "\u{a0}↑",
+            Some("loss") => "\u{a0}↓",
             _ => "",
         }
     }

@@ -65,8 +65,8 @@ pub(super) fn decision(word: DecisionWord) -> String {
 pub(super) fn status(status: EstimateStatus) -> &'static str {
     match status {
         EstimateStatus::Ok => "",
-        EstimateStatus::Conservative => "conservative (wider than it need be)",
-        EstimateStatus::Exploratory => "exploratory (too few tasks to decide by)",
+        EstimateStatus::Conservative => "conservative",
+        EstimateStatus::Exploratory => "exploratory",
         EstimateStatus::NotEstimable => "not estimable",
         EstimateStatus::NotDecidable => "not decidable",
         EstimateStatus::NotMeasured => "not measured",
