@@ -1,6 +1,7 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
 
 pub mod clustered;
+pub mod count;
 pub mod level;
 pub mod mean;
 pub mod missing;

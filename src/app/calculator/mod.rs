@@ -7,6 +7,7 @@
 
 mod amounts;
 mod answer;
+mod counts;
 mod decision;
 mod fields;
 mod missing;
@@ -30,6 +31,7 @@ const AREAS: &[fn(&str) -> Option<Method>] = &[
     rates::method,
     pass_k::method,
     amounts::method,
+    counts::method,
     paired::method,
     tests2x2::method,
     missing::method,
