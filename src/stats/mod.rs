@@ -1,15 +1,22 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
 
+pub mod agreement;
+pub mod bootstrap;
 pub mod clustered;
+pub mod drift;
+pub mod judge_bias;
 pub mod level;
 pub mod mean;
+pub mod panel;
 pub mod proportion;
 pub mod sample;
 pub mod special;
 pub mod status;
 pub mod sum;
 pub mod tolerance;
+pub mod undefined;
 pub mod units;
 
 pub use level::{Level, Limits};
 pub use status::Status;
+pub use undefined::{Defined, Undefined};
