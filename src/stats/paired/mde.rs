@@ -1,0 +1,126 @@
+//! What difference a number of tasks can show, and how many tasks a margin needs (METHODS 6.5).
+
+use serde::Serialize;
+
+use crate::base::{Error, Result};
+use crate::stats::Level;
+use crate::stats::special::normal_quantile;
+use crate::stats::tolerance::at_most;
+
+/// The smallest true difference that an interval of `n_c` units shows with a given power.
+///
+/// `variance` is Var₁, the variance of one unit's difference
+/// (σ_δ² + σ_A²/m_A + σ_B²/m_B, or [`crate::stats::sample::Paired::unit_variance`]). The +2 are
+/// BP-Hall's pseudo-units. `None` unless n_c > 0, the variance is not negative and the power lies
+/// between 0 and 1.
+pub fn mde(n_c: f64, variance: f64, level: Level, power: f64) -> Option<f64> {
+    let sound = n_c > 0.0 && variance >= 0.0 && variance.is_finite() && power > 0.0 && power < 1.0;
+    sound.then(|| {
+        level.z() * (n_c * variance + 2.0).sqrt() / (n_c + 2.0)
+            + normal_quantile(power) * (variance / n_c).sqrt() * n_c / (n_c + 2.0)
+    })
+}
+
+/// What a number of tasks is planned for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Need {
+    /// The margin δ.
+    pub margin: f64,
+    /// The loss that B is assumed to have; 0 for no difference.
+    pub assumed_loss: f64,
+    /// Var₁, the variance of one task's difference.
+    pub variance: f64,
+    /// The power, for example 0.8.
+    pub power: f64,
+    /// Whether the `strict` interval is used.
+    pub strict: bool,
+}
+
+/// A number of tasks with the difference it can show.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TasksNeeded {
+    /// Number of tasks (of clusters, where they are the units).
+    pub tasks: u64,
+    /// MDE at that number.
+    pub mde: f64,
+}
+
+/// The smallest G ≥ 2 with MDE(G) ≤ δ − assumed loss, never below ⌈c/δ⌉ with
+/// c = 2.8 z/1.959964 (3.7 if strict) (method `tasks_needed_paired`).
+///
+/// # Errors
+///
+/// If the margin does not exceed the assumed loss, a number is not finite, the variance is
+/// negative, the power is not between 0 and 1, or more than 10¹² tasks would be needed.
+pub fn tasks_needed(need: Need, level: Level) -> Result<TasksNeeded> {
+    let target = need.margin - need.assumed_loss;
+    if !(target > 0.0 && need.margin > 0.0 && target.is_finite()) {
+        return Err(Error::input(format!(
+            "margin {} does not exceed the assumed loss {}",
+            need.margin, need.assumed_loss
+        ))
+        .hint("no number of tasks shows a loss smaller than the loss itself"));
+    }
+    let at = |g: u64| mde(g as f64, need.variance, level, need.power);
+    if at(2).is_none() {
+        return Err(Error::input(format!(
+            "variance {} or power {} is out of range",
+            need.variance, need.power
+        )));
+    }
+    let c = if need.strict { 3.7 } else { 2.8 } * level.z() / 1.959964;
+    let least = ((c / need.margin).ceil() as u64).max(2);
+    let enough = |g: u64| at(g).is_some_and(|d| at_most(d, target));
+    let mut high = least;
+    while !enough(high) {
+        high *= 2;
+        if high > 1_000_000_000_000 {
+            return Err(Error::input("more than 10^12 tasks would be needed")
+                .hint("a wider margin or more trials per task"));
+        }
+    }
+    // MDE falls in G, so the smallest sufficient G is found by bisection.
+    let mut low = least.max(high / 2);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if enough(middle) {
+            high = middle
+        } else {
+            low = middle + 1
+        }
+    }
+    let mde = at(high).unwrap_or(f64::INFINITY);
+    Ok(TasksNeeded { tasks: high, mde })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_task_fewer_is_not_enough() {
+        let need = Need {
+            margin: 0.05,
+            assumed_loss: 0.0,
+            variance: 0.01,
+            power: 0.8,
+            strict: false,
+        };
+        let got = tasks_needed(need, Level::p95()).unwrap();
+        assert_eq!(got.tasks, 79);
+        assert!(mde(78.0, 0.01, Level::p95(), 0.8).unwrap() > 0.05 && got.mde <= 0.05);
+    }
+
+    #[test]
+    fn a_margin_within_the_assumed_loss_is_an_error() {
+        let need = Need {
+            margin: 0.05,
+            assumed_loss: 0.05,
+            variance: 0.01,
+            power: 0.8,
+            strict: false,
+        };
+        assert!(tasks_needed(need, Level::p95()).is_err());
+        assert_eq!(mde(10.0, -1.0, Level::p95(), 0.8), None);
+    }
+}
