@@ -1,8 +1,11 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
 
 pub mod agreement;
+pub mod alt_test;
 pub mod bootstrap;
 pub mod clustered;
+pub mod confusion;
+pub mod correction;
 pub mod drift;
 pub mod judge_bias;
 pub mod level;
@@ -17,9 +20,11 @@ pub mod proportion;
 pub mod quantile;
 pub mod ratio;
 pub mod sample;
+pub mod sequential;
 pub mod special;
 pub mod status;
 pub mod sum;
+pub mod survival;
 pub mod tolerance;
 pub mod undefined;
 pub mod units;

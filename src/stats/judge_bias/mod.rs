@@ -11,4 +11,4 @@ mod preference;
 pub use consistency::{SelfConsistency, self_consistency};
 pub use length::{LengthBias, length_bias_slope};
 pub use position::{PositionSwap, Winner, position_swap};
-pub use preference::{PairedEffect, ScoreErrors, score_errors, self_preference_did};
+pub use preference::{ScoreErrors, score_errors, self_preference_did};
