@@ -1,1 +1,3 @@
-fn main() {}
+//! Integration tests: one binary, so that the library is linked once.
+
+mod vectors;

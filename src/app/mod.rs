@@ -1,0 +1,3 @@
+//! One function per command: configuration in, result out.
+
+pub mod calculator;
