@@ -1,3 +1,4 @@
 //! Integration tests: one binary, so that the library is linked once.
 
+mod published;
 mod vectors;
