@@ -3,6 +3,7 @@
 mod faults_stats;
 mod faults_traces;
 mod load;
+mod published;
 mod shipped;
 mod traces;
 mod validate;

@@ -5,11 +5,15 @@
 //! and `"-inf"`, also in inputs. A case that cannot be read gives `{id, error: {field, message}}`
 //! and does not stop the others.
 
+mod agreement;
 mod amounts;
 mod answer;
+mod correction;
 mod counts;
 mod decision;
 mod fields;
+mod judges;
+mod labels;
 mod missing;
 mod paired;
 mod pass_k;
@@ -17,6 +21,7 @@ mod planning;
 mod rates;
 mod tasks;
 mod tests2x2;
+mod time;
 
 use serde_json::{Value, json};
 
@@ -37,6 +42,10 @@ const AREAS: &[fn(&str) -> Option<Method>] = &[
     missing::method,
     planning::method,
     decision::method,
+    agreement::method,
+    correction::method,
+    judges::method,
+    time::method,
 ];
 
 /// Computes one case.
