@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::measure::{Dimension, Measure};
 
 /// A metric by its name, for example `success_rate` or `tool_calls.p90`.
@@ -36,7 +38,8 @@ pub enum MetricKind {
 }
 
 /// Whether more is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// More is better.
     Gain,
@@ -45,7 +48,8 @@ pub enum Direction {
 }
 
 /// How two arms are contrasted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Contrast {
     /// Candidate minus baseline; a margin is in the metric's unit.
     Difference,
@@ -82,11 +86,18 @@ impl Metric {
             metric(Measure::Success, PassHatK),
             metric(Measure::Conformance, Rate),
         ];
-        all.extend(COSTS.into_iter().flat_map(|m| COST_KINDS.map(|kind| metric(m, kind))));
+        all.extend(
+            COSTS
+                .into_iter()
+                .flat_map(|m| COST_KINDS.map(|kind| metric(m, kind))),
+        );
         for measure in [Measure::Violations, Measure::DuplicateEffects] {
             all.extend([Rate, RateAll, PerTrial].map(|kind| metric(measure, kind)));
         }
-        all.extend([metric(Measure::Reached, Rate), metric(Measure::Recovered, Rate)]);
+        all.extend([
+            metric(Measure::Reached, Rate),
+            metric(Measure::Recovered, Rate),
+        ]);
         all
     }
 
@@ -150,7 +161,11 @@ impl Metric {
 
     /// How two arms are contrasted on it.
     pub fn contrast(&self) -> Contrast {
-        if COSTS.contains(&self.measure) { Contrast::Ratio } else { Contrast::Difference }
+        if COSTS.contains(&self.measure) {
+            Contrast::Ratio
+        } else {
+            Contrast::Difference
+        }
     }
 
     /// Whether its values lie in [0, 1].

@@ -1,6 +1,7 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
 
 pub mod clustered;
+pub mod count;
 pub mod level;
 pub mod mean;
 pub mod missing;
@@ -8,9 +9,11 @@ pub mod multiplicity;
 pub mod paired;
 pub mod pass_k;
 pub mod permutation;
+pub mod power;
 pub mod proportion;
 pub mod quantile;
 pub mod ratio;
+pub mod recovery;
 pub mod sample;
 pub mod special;
 pub mod status;
