@@ -82,11 +82,18 @@ impl Metric {
             metric(Measure::Success, PassHatK),
             metric(Measure::Conformance, Rate),
         ];
-        all.extend(COSTS.into_iter().flat_map(|m| COST_KINDS.map(|kind| metric(m, kind))));
+        all.extend(
+            COSTS
+                .into_iter()
+                .flat_map(|m| COST_KINDS.map(|kind| metric(m, kind))),
+        );
         for measure in [Measure::Violations, Measure::DuplicateEffects] {
             all.extend([Rate, RateAll, PerTrial].map(|kind| metric(measure, kind)));
         }
-        all.extend([metric(Measure::Reached, Rate), metric(Measure::Recovered, Rate)]);
+        all.extend([
+            metric(Measure::Reached, Rate),
+            metric(Measure::Recovered, Rate),
+        ]);
         all
     }
 
@@ -150,7 +157,11 @@ impl Metric {
 
     /// How two arms are contrasted on it.
     pub fn contrast(&self) -> Contrast {
-        if COSTS.contains(&self.measure) { Contrast::Ratio } else { Contrast::Difference }
+        if COSTS.contains(&self.measure) {
+            Contrast::Ratio
+        } else {
+            Contrast::Difference
+        }
     }
 
     /// Whether its values lie in [0, 1].

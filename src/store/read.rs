@@ -8,7 +8,9 @@ use super::{RunStore, sql};
 use crate::base::{Error, Result, TaskId};
 use crate::model::measure::Measure;
 use crate::model::report::{FailureRow, InfrastructureRow};
-use crate::model::score::{CellState, MeasureColumn, RowState, ScoreTable, SegmentColumn, Unscored};
+use crate::model::score::{
+    CellState, MeasureColumn, RowState, ScoreTable, SegmentColumn, Unscored,
+};
 use crate::model::suite::Suite;
 use crate::model::trace::{Event, Trace};
 use crate::model::trial::{Boundary, Trial};
@@ -225,21 +227,31 @@ impl RunStore {
 
     /// Counts why values are missing; the reasons of a trial are one text, and few texts differ.
     fn unscored(&self, arm_of: &HashMap<i64, usize>) -> Result<Vec<Unscored>> {
-        let select = "SELECT t.arm, s.reasons, count(*) FROM scores s JOIN trials t ON t.row = s.trial
+        let select =
+            "SELECT t.arm, s.reasons, count(*) FROM scores s JOIN trials t ON t.row = s.trial
                       GROUP BY 1, 2 ORDER BY 1, 2";
         let mut select = self.db.prepare(select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
         let mut counts: BTreeMap<(u16, Measure, String), u64> = BTreeMap::new();
         while let Some(row) = rows.next().map_err(sql)? {
-            let Some(&arm) = arm_of.get(&row.get::<_, i64>(0).map_err(sql)?) else { continue };
-            let reasons: BTreeMap<Measure, String> =
-                parse(&row.get::<_, String>(1).map_err(sql)?, "the reasons of a trial")?;
+            let Some(&arm) = arm_of.get(&row.get::<_, i64>(0).map_err(sql)?) else {
+                continue;
+            };
+            let reasons: BTreeMap<Measure, String> = parse(
+                &row.get::<_, String>(1).map_err(sql)?,
+                "the reasons of a trial",
+            )?;
             let trials = row.get::<_, i64>(2).map_err(sql)? as u64;
             for (measure, reason) in reasons {
                 *counts.entry((arm as u16, measure, reason)).or_default() += trials;
             }
         }
-        let row = |((arm, measure, reason), trials)| Unscored { arm, measure, reason, trials };
+        let row = |((arm, measure, reason), trials)| Unscored {
+            arm,
+            measure,
+            reason,
+            trials,
+        };
         Ok(counts.into_iter().map(row).collect())
     }
 
