@@ -35,15 +35,22 @@ pub fn grade_all(store: &mut RunStore, suite: &Suite) -> Result<u64> {
     let grader = Grader::new(suite)?;
     let mut after = 0;
     let mut graded = 0;
-    store.replace_grades(|reader, writer| {
+    store.replace_grades(|writer| {
         loop {
-            let batch = reader.trials_after(after, BATCH)?;
-            let Some(last) = batch.last() else { return Ok(()) };
+            let batch = writer.trials_after(after, BATCH)?;
+            let Some(last) = batch.last() else {
+                return Ok(());
+            };
             after = last.row;
-            let grades: Vec<TrialGrades> =
-                batch.par_iter().map(|trial| grade_one(&grader, trial)).collect();
+            let grades: Vec<Option<TrialGrades>> = batch
+                .par_iter()
+                .map(|trial| grade_one(&grader, trial))
+                .collect();
             for (trial, grades) in batch.iter().zip(&grades) {
-                writer.put(trial.row, grades)?;
+                match grades {
+                    Some(grades) => writer.put(trial.row, grades)?,
+                    None => writer.put_failed_grader(trial.row)?,
+                }
                 graded += 1;
             }
         }
@@ -51,11 +58,10 @@ pub fn grade_all(store: &mut RunStore, suite: &Suite) -> Result<u64> {
     Ok(graded)
 }
 
-/// A grader that panics is broken itself: the trial says nothing about the agent.
-fn grade_one(grader: &Grader, stored: &StoredTrial) -> TrialGrades {
+/// The grades of one trial; `None` if its grader panicked, which says nothing about the agent.
+fn grade_one(grader: &Grader, stored: &StoredTrial) -> Option<TrialGrades> {
     let trial = &stored.trial;
-    let graded = catch_unwind(AssertUnwindSafe(|| {
-        grader.grade(&trial.task, &trial.status, &trial.recorded, stored.trace.as_ref())
-    }));
-    graded.unwrap_or_else(|_| TrialGrades { grader_failed: true, ..TrialGrades::default() })
+    let task = grader.task(&trial.task)?;
+    let grade = || task.grade(&trial.status, &trial.recorded, stored.trace.as_ref());
+    catch_unwind(AssertUnwindSafe(grade)).ok()
 }

@@ -1,14 +1,19 @@
 //! One function per command: configuration in, result out.
 
+pub mod calculator;
 pub mod compare;
+mod disagreements;
 pub mod evaluate;
 pub mod golden;
 pub mod grade;
 pub mod import;
 pub mod recorded;
 pub mod report;
+mod rules_of_report;
 pub mod run;
 pub mod stats;
+mod tables;
+mod trials;
 pub mod validate;
 pub mod verify;
 
@@ -53,11 +58,13 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
     let Some(folder) = named.or(recorded.filter(|f| f.exists())) else {
         return Ok(stored);
     };
-    let suite = crate::load::suite(folder)?;
+    let suite = crate::load::suite(folder)?.suite;
     if suite.digest == stored.digest {
         return Ok(stored);
     }
-    Err(Error::input("the suite was edited since the run was planned")
-        .in_file(folder)
-        .hint("restore the suite, or start a new run; the stored run was left as it is"))
+    Err(
+        Error::input("the suite was edited since the run was planned")
+            .in_file(folder)
+            .hint("restore the suite, or start a new run; the stored run was left as it is"),
+    )
 }

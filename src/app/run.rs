@@ -31,17 +31,35 @@ pub struct RunOptions {
 ///
 /// If suite, arms or traces are invalid, the folder holds another plan, or files fail.
 pub fn run(options: &RunOptions, talk: &mut Talk) -> Result<Decided> {
-    let suite = load::suite(&options.suite)?;
-    let arms_file = options.arms.clone().unwrap_or_else(|| options.suite.join("arms.yaml"));
-    let arms = load::arms(&arms_file)?;
+    let suite = load::suite(&options.suite)?.suite;
+    let arms_file = options
+        .arms
+        .clone()
+        .unwrap_or_else(|| options.suite.join("arms.yaml"));
+    let arms = load::arms(&arms_file, &load::recorded::content_digest)?;
     let plan = plan::lock(&suite, &arms, &options.plan)?;
-    let folder = options.out.clone().unwrap_or_else(|| Path::new("runs").join(plan.run.as_str()));
+    let folder = options
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("runs").join(plan.run.as_str()));
     let source = Source::Folder(options.suite.clone());
     let mut store = RunStore::create(&folder, &plan, &suite, source)?;
     talk(&format!("run {} in {}", plan.run, folder.display()));
     let root = arms_file.parent().unwrap_or(Path::new(""));
-    recorded::record(&mut store, &suite, &arms, root, options.malformed_is_agent, talk)?;
+    recorded::record(
+        &mut store,
+        &suite,
+        &arms,
+        root,
+        options.malformed_is_agent,
+        talk,
+    )?;
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
-    report::write(&store, &suite, &report::Choices::default(), talk)
+    report::write(
+        vec![&store],
+        &PlanOptions::default(),
+        folder.join("report"),
+        talk,
+    )
 }

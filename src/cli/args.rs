@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{number, pair};
+use super::number;
 use crate::app;
 use crate::base::{ArmId, Result};
 
@@ -14,7 +14,13 @@ use crate::base::{ArmId, Result};
 #[command(name = "assize", version, max_term_width = 100)]
 pub struct Args {
     /// What to print: text for people, or JSON for scripts
-    #[arg(long, global = true, value_enum, default_value = "text", env = "ASSIZE_FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "text",
+        env = "ASSIZE_FORMAT"
+    )]
     pub format: Format,
     /// Threads for grading and resampling (the results do not depend on it)
     #[arg(long, global = true, env = "ASSIZE_THREADS")]
@@ -242,7 +248,7 @@ impl ImportArgs {
             arm: self.arm.as_deref().map(ArmId::from),
             model: self.model.clone(),
             run: self.run.clone(),
-            map: self.map.iter().map(|m| pair(m)).collect::<Result<_>>()?,
+            map: self.map.clone(),
             plan: self.roles.options(self.trials, self.seed)?,
             malformed_is_agent: self.reading.malformed_arguments == Malformed::Agent,
         })

@@ -28,7 +28,9 @@ pub fn main() -> ExitCode {
     };
     if let Some(threads) = args.threads {
         // A pool that exists already can only be that of a test; its answer does not depend on it.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global();
     }
     match dispatch(args) {
         Ok(code) => ExitCode::from(code),
@@ -65,7 +67,7 @@ fn dispatch(args: Args) -> Result<u8> {
             Ok(0)
         }
         Command::Validate { paths } => {
-            let problems = app::validate::validate(&paths)?;
+            let problems = app::validate::validate(&paths);
             render::problems(&problems, format)
         }
         Command::Schema { name } => {
@@ -81,22 +83,21 @@ fn dispatch(args: Args) -> Result<u8> {
     }
 }
 
-/// Splits `KEY=VALUE`.
-fn pair(text: &str) -> Result<(String, String)> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err(Error::input(format!("`{text}` is not of the form KEY=VALUE"))),
-    }
-}
-
 /// Splits `NAME=NUMBER`.
 fn number(text: &str) -> Result<(String, f64)> {
-    let (key, value) = pair(text)?;
+    let Some((key, value)) = text
+        .split_once('=')
+        .map(|(k, v)| (k.trim().to_owned(), v.trim()))
+    else {
+        return Err(Error::input(format!(
+            "`{text}` is not of the form NAME=NUMBER"
+        )));
+    };
     match value.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((key, number)),
-        _ => Err(Error::input(format!("`{value}` in `{text}` is not a number"))),
+        _ => Err(Error::input(format!(
+            "`{value}` in `{text}` is not a number"
+        ))),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::model::trial::Boundary;
 ///
 /// A trial is *graded* on a dimension if any measure of it has a value; ungradable and not
 /// applicable are decided the same way, the first that applies in this order: graded, not
-/// applicable, ungradable.
+/// applicable, ungradable. Quality has no measure without judges, so none of its trials is graded.
 pub fn accounting(table: &ScoreTable, segments: &[Segment]) -> Vec<AccountingRow> {
     let mut rows = Vec::new();
     for (arm, name) in table.arms.iter().enumerate() {
@@ -20,7 +20,10 @@ pub fn accounting(table: &ScoreTable, segments: &[Segment]) -> Vec<AccountingRow
             let by_task = by_task(table, arm as u16, dimension);
             for segment in segments {
                 let mut counts = Counts::default();
-                segment.tasks.iter().for_each(|&task| counts.add(&by_task[task]));
+                segment
+                    .tasks
+                    .iter()
+                    .for_each(|&task| counts.add(&by_task[task]));
                 rows.push(counts.row(name.as_str(), dimension, segment.name.clone()));
             }
         }
@@ -35,6 +38,7 @@ struct Counts {
     valid: u64,
     graded: u64,
     not_applicable: u64,
+    ungradable: u64,
     excluded: BTreeMap<Boundary, u64>,
 }
 
@@ -45,6 +49,7 @@ impl Counts {
         self.valid += other.valid;
         self.graded += other.graded;
         self.not_applicable += other.not_applicable;
+        self.ungradable += other.ungradable;
         for (&boundary, trials) in &other.excluded {
             *self.excluded.entry(boundary).or_default() += trials;
         }
@@ -52,8 +57,12 @@ impl Counts {
 
     fn row(self, arm: &str, dimension: Dimension, segment: Option<String>) -> AccountingRow {
         let cut_short = |b: &Boundary| matches!(b, Boundary::Trace | Boundary::Cancelled);
-        let unfinished: u64 =
-            self.excluded.iter().filter(|(b, _)| cut_short(b)).map(|(_, n)| n).sum();
+        let unfinished: u64 = self
+            .excluded
+            .iter()
+            .filter(|(b, _)| cut_short(b))
+            .map(|(_, n)| n)
+            .sum();
         AccountingRow {
             arm: arm.to_owned(),
             dimension,
@@ -66,16 +75,24 @@ impl Counts {
             judged: 0,
             scored: self.graded,
             not_applicable: self.not_applicable,
-            ungradable: self.valid - self.graded - self.not_applicable,
+            ungradable: self.ungradable,
             not_started: self.not_started,
-            excluded: self.excluded.into_iter().map(|(b, n)| (b.name().to_owned(), n)).collect(),
+            excluded: self
+                .excluded
+                .into_iter()
+                .map(|(b, n)| (b.name().to_owned(), n))
+                .collect(),
         }
     }
 }
 
 fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
     let of_dimension = |m: &Measure| m.dimension() == dimension;
-    let columns: Vec<_> = table.measures.iter().filter(|c| of_dimension(&c.measure)).collect();
+    let columns: Vec<_> = table
+        .measures
+        .iter()
+        .filter(|c| of_dimension(&c.measure))
+        .collect();
     let mut by_task = vec![Counts::default(); table.tasks.len()];
     for row in (0..table.len()).filter(|&row| table.arm[row] == arm) {
         let counts = &mut by_task[table.task[row] as usize];
@@ -87,8 +104,13 @@ fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
                 counts.valid += 1;
                 if columns.iter().any(|c| c.cell[row] == CellState::Scored) {
                     counts.graded += 1;
-                } else if columns.iter().any(|c| c.cell[row] == CellState::NotApplicable) {
+                } else if columns
+                    .iter()
+                    .any(|c| c.cell[row] == CellState::NotApplicable)
+                {
                     counts.not_applicable += 1;
+                } else if !columns.is_empty() {
+                    counts.ungradable += 1;
                 }
             }
         }

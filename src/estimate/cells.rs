@@ -33,13 +33,16 @@ impl TaskCells {
             not_applicable: vec![0; tasks],
             planned: vec![0; tasks],
         };
-        let Some(column) = table.column(metric.measure) else { return cells };
+        let Some(column) = table.column(metric.measure) else {
+            return cells;
+        };
         for row in (0..table.len()).filter(|&row| table.arm[row] == arm) {
             let task = table.task[row] as usize;
             cells.planned[task] += 1;
             match (table.state[row], column.cell[row]) {
                 (RowState::NotStarted, _) => {}
-                (RowState::Infra(_), _) | (RowState::Valid, CellState::Ungradable | CellState::NoTrial) => {
+                (RowState::Infra(_), _)
+                | (RowState::Valid, CellState::Ungradable | CellState::NoTrial) => {
                     cells.missing[task] += 1;
                 }
                 (RowState::Valid, CellState::Scored) => {
@@ -69,8 +72,13 @@ impl TaskCells {
     /// of both; 0 where nothing was planned.
     pub fn missing_rate(&self, tasks: &[usize]) -> f64 {
         let missing = total(&self.missing, tasks) as f64;
-        let planned = total(&self.planned, tasks) as f64 - total(&self.not_applicable, tasks) as f64;
-        if planned > 0.0 { missing / planned } else { 0.0 }
+        let planned =
+            total(&self.planned, tasks) as f64 - total(&self.not_applicable, tasks) as f64;
+        if planned > 0.0 {
+            missing / planned
+        } else {
+            0.0
+        }
     }
 
     /// Whether a task has trials, all of which the measure does not concern.
@@ -144,8 +152,13 @@ pub struct TrialValues {
 impl TrialValues {
     /// Gathers the scored values of a metric's measure for one arm within some tasks.
     pub fn gather(table: &ScoreTable, arm: u16, metric: &Metric, tasks: &[usize]) -> Self {
-        let mut values = Self { value: vec![], task: vec![] };
-        let Some(column) = table.column(metric.measure) else { return values };
+        let mut values = Self {
+            value: vec![],
+            task: vec![],
+        };
+        let Some(column) = table.column(metric.measure) else {
+            return values;
+        };
         let mut wanted = vec![false; table.tasks.len()];
         tasks.iter().for_each(|&t| wanted[t] = true);
         for row in 0..table.len() {

@@ -23,10 +23,18 @@ pub(super) fn quantile(
     segment: &Segment,
 ) -> Result<EstimateRow> {
     let mut row = blank_row(context, arm, metric, segment);
-    let trials = by_task(&TrialValues::gather(table, arm as u16, metric, &segment.tasks), &segment.tasks);
+    let trials = by_task(
+        &TrialValues::gather(table, arm as u16, metric, &segment.tasks),
+        &segment.tasks,
+    );
     let clusters = context.clusters(&segment.tasks);
-    let found =
-        quantile_clustered(&trials, clusters.as_deref(), &context.weights, tau, context.level)?;
+    let found = quantile_clustered(
+        &trials,
+        clusters.as_deref(),
+        &context.weights,
+        tau,
+        context.level,
+    )?;
     row.value = found.estimate;
     row.method = Some("quantile_clustered_inversion".to_owned());
     row.low = bounded(found.lower, "low_unbounded", &mut row.notices);
@@ -47,7 +55,12 @@ pub(super) fn mean(
     segment: &Segment,
 ) -> Result<EstimateRow> {
     let mut row = blank_row(context, arm, metric, segment);
-    let units = unit_means(context, &segment.tasks, |t| cells.mean(t).map(|m| [m, m]), |t| cells.scored[t])?;
+    let units = unit_means(
+        context,
+        &segment.tasks,
+        |t| cells.mean(t).map(|m| [m, m]),
+        |t| cells.scored[t],
+    )?;
     let amounts: Vec<f64> = units.iter().map(|u| u[0]).collect();
     let found = mean_amount(&amounts, context.level)?;
     // The mean itself is defined wherever there is a task; only its interval needs positive amounts.
@@ -74,12 +87,17 @@ pub(super) fn total(
     row.value = Some(segment.tasks.iter().map(|&t| cells.sum[t]).sum());
     row.method = Some("sum".to_owned());
     count(&mut row, cells, segment);
-    row.notices.push("a_sum_of_this_run_has_no_interval".to_owned());
+    row.notices
+        .push("a_sum_of_this_run_has_no_interval".to_owned());
     row
 }
 
 fn count(row: &mut EstimateRow, cells: &TaskCells, segment: &Segment) {
-    row.tasks = segment.tasks.iter().filter(|&&t| cells.scored[t] > 0).count() as u64;
+    row.tasks = segment
+        .tasks
+        .iter()
+        .filter(|&&t| cells.scored[t] > 0)
+        .count() as u64;
     row.trials = cells.scored_in(&segment.tasks);
     let spread = cells.spread(&segment.tasks);
     (row.sd_between_tasks, row.sd_within_task) = (spread.between, spread.within);
@@ -100,7 +118,10 @@ fn bounded(limit: Option<f64>, notice: &str, notices: &mut Vec<String>) -> Optio
 fn by_task(values: &TrialValues, tasks: &[usize]) -> Vec<Vec<f64>> {
     let most = tasks.iter().max().map_or(0, |t| t + 1);
     let mut position = vec![usize::MAX; most];
-    tasks.iter().enumerate().for_each(|(at, &t)| position[t] = at);
+    tasks
+        .iter()
+        .enumerate()
+        .for_each(|(at, &t)| position[t] = at);
     let mut grouped = vec![Vec::new(); tasks.len()];
     for (&value, &task) in values.value.iter().zip(&values.task) {
         grouped[position[task as usize]].push(value);
@@ -120,8 +141,11 @@ pub(crate) fn unit_means(
     trials: impl Fn(usize) -> u32,
 ) -> Result<Vec<[f64; 2]>> {
     let found: Vec<Option<[f64; 2]>> = tasks.iter().map(|&t| amounts(t)).collect();
-    let counts: Vec<u32> =
-        tasks.iter().zip(&found).map(|(&t, a)| if a.is_some() { trials(t).max(1) } else { 0 }).collect();
+    let counts: Vec<u32> = tasks
+        .iter()
+        .zip(&found)
+        .map(|(&t, a)| if a.is_some() { trials(t).max(1) } else { 0 })
+        .collect();
     let clusters = context.clusters(tasks);
     if clusters.is_none() && context.weights == Weights::EqualTask {
         return Ok(found.into_iter().flatten().collect());
@@ -130,7 +154,13 @@ pub(crate) fn unit_means(
     let scale = units.len() as f64;
     let kept: Vec<[f64; 2]> = units.kept.iter().filter_map(|&i| found[i]).collect();
     let side = |side: usize| -> Vec<f64> {
-        units.sums(|i| scale * units.weights[i] * kept[i][side]).collect()
+        units
+            .sums(|i| scale * units.weights[i] * kept[i][side])
+            .collect()
     };
-    Ok(side(0).into_iter().zip(side(1)).map(|(a, b)| [a, b]).collect())
+    Ok(side(0)
+        .into_iter()
+        .zip(side(1))
+        .map(|(a, b)| [a, b])
+        .collect())
 }

@@ -9,8 +9,8 @@ mod table;
 
 pub use accounting::accounting;
 pub use cells::{TaskCells, TrialValues};
+pub(crate) use costs::unit_means;
+pub(crate) use rates::{partial_tasks, status, task_scores};
 pub use segments::{Segment, segments};
 pub use table::{Context, estimates};
-pub(crate) use costs::unit_means;
-pub(crate) use rates::{partial_tasks, task_scores};
 pub(crate) use table::{is_measured, why_not_measured};

@@ -27,7 +27,10 @@ pub(super) fn rate(
     let fixed = tasks_fixed_cp(&sample, context.level);
     let mut row = blank_row(context, arm, metric, segment);
     fill(&mut row, &estimate);
-    row.tasks_fixed = fixed.limits().map(|l| [l.lower, l.upper]).filter(|_| row.value.is_some());
+    row.tasks_fixed = fixed
+        .limits()
+        .map(|l| [l.lower, l.upper])
+        .filter(|_| row.value.is_some());
     row.bounds = bounds(context, cells, segment)?;
     let spread = cells.spread(&segment.tasks);
     (row.sd_between_tasks, row.sd_within_task) = (spread.between, spread.within);
@@ -51,13 +54,28 @@ pub(super) fn pass(
         row.reason = Some("graded_values".to_owned());
         return Ok(row);
     };
-    let kind = if metric.kind == MetricKind::PassAtK { PassKind::At } else { PassKind::Hat };
+    let kind = if metric.kind == MetricKind::PassAtK {
+        PassKind::At
+    } else {
+        PassKind::Hat
+    };
     let clusters = context.clusters(&segment.tasks);
-    let pass = pass_k(kind, &tasks, k, clusters.as_deref(), &context.weights, context.level)?;
+    let pass = pass_k(
+        kind,
+        &tasks,
+        k,
+        clusters.as_deref(),
+        &context.weights,
+        context.level,
+    )?;
     fill(&mut row, &pass.rate);
-    let short = tasks.iter().filter(|t| t.trials > 0 && t.trials < k).count();
+    let short = tasks
+        .iter()
+        .filter(|t| t.trials > 0 && t.trials < k)
+        .count();
     if short > 0 && row.value.is_some() {
-        row.notices.push("tasks_with_fewer_than_k_trials".to_owned());
+        row.notices
+            .push("tasks_with_fewer_than_k_trials".to_owned());
     }
     object_to_missing(&mut row, cells, segment);
     Ok(row)
@@ -74,7 +92,8 @@ pub(super) fn fill(row: &mut EstimateRow, estimate: &RateEstimate) {
     if row.reason.is_none() && estimate.status == crate::stats::Status::NotEstimable {
         row.reason = Some("fewer_than_two_units".to_owned());
     }
-    row.notices.extend(estimate.notices.iter().map(|n| n.code.clone()));
+    row.notices
+        .extend(estimate.notices.iter().map(|n| n.code.clone()));
 }
 
 pub(crate) fn status(status: crate::stats::Status) -> EstimateStatus {
@@ -99,14 +118,23 @@ pub(super) fn object_to_missing(row: &mut EstimateRow, cells: &TaskCells, segmen
 
 /// Task scores of a rate, in the order of `tasks`.
 pub(crate) fn task_scores(cells: &TaskCells, tasks: &[usize]) -> Vec<TaskScore> {
-    tasks.iter().map(|&t| TaskScore { sum: cells.sum[t], trials: cells.scored[t] }).collect()
+    tasks
+        .iter()
+        .map(|&t| TaskScore {
+            sum: cells.sum[t],
+            trials: cells.scored[t],
+        })
+        .collect()
 }
 
 /// Whole-number results of each task; `None` if some value is neither 0 nor 1.
 fn successes(cells: &TaskCells, tasks: &[usize]) -> Option<Vec<Successes>> {
     let whole = |&t: &usize| {
         let binary = (cells.sum[t] - cells.squares[t]).abs() <= 1e-9;
-        binary.then(|| Successes { trials: cells.scored[t], successes: cells.sum[t].round() as u32 })
+        binary.then(|| Successes {
+            trials: cells.scored[t],
+            successes: cells.sum[t].round() as u32,
+        })
     };
     tasks.iter().map(whole).collect()
 }
@@ -114,18 +142,33 @@ fn successes(cells: &TaskCells, tasks: &[usize]) -> Option<Vec<Successes>> {
 /// Worst and best value over all planned tasks that the measure concerns, if every missing trial had
 /// the value 0 or 1 (Manski 1989).
 fn bounds(context: &Context, cells: &TaskCells, segment: &Segment) -> Result<Option<[f64; 2]>> {
-    let tasks: Vec<usize> =
-        segment.tasks.iter().copied().filter(|&t| !cells.never_applies(t)).collect();
+    let tasks: Vec<usize> = segment
+        .tasks
+        .iter()
+        .copied()
+        .filter(|&t| !cells.never_applies(t))
+        .collect();
     let clusters = context.clusters(&tasks);
     let partial = partial_tasks(cells, &tasks);
-    let bounds = manski_tasks(&partial, clusters.as_deref(), &context.weights, context.level)?;
-    Ok(bounds.worst.zip(bounds.best).map(|(worst, best)| [worst, best]))
+    let bounds = manski_tasks(
+        &partial,
+        clusters.as_deref(),
+        &context.weights,
+        context.level,
+    )?;
+    Ok(bounds
+        .worst
+        .zip(bounds.best)
+        .map(|(worst, best)| [worst, best]))
 }
 
 /// What each task yielded and what is missing, in the order of `tasks`.
 pub(crate) fn partial_tasks(cells: &TaskCells, tasks: &[usize]) -> Vec<PartialTask> {
-    let partial =
-        |&t: &usize| PartialTask { sum: cells.sum[t], observed: cells.scored[t], missing: cells.missing[t] };
+    let partial = |&t: &usize| PartialTask {
+        sum: cells.sum[t],
+        observed: cells.scored[t],
+        missing: cells.missing[t],
+    };
     tasks.iter().map(partial).collect()
 }
 
@@ -141,7 +184,11 @@ pub(super) fn per_trial(
     let trials = cells.scored_in(&segment.tasks);
     let events: f64 = segment.tasks.iter().map(|&t| cells.sum[t]).sum();
     row.value = (trials > 0).then(|| events / trials as f64);
-    row.tasks = segment.tasks.iter().filter(|&&t| cells.scored[t] > 0).count() as u64;
+    row.tasks = segment
+        .tasks
+        .iter()
+        .filter(|&&t| cells.scored[t] > 0)
+        .count() as u64;
     row.trials = trials;
     object_to_missing(&mut row, cells, segment);
     Ok(row)

@@ -17,7 +17,10 @@ pub struct Segment {
 ///
 /// Tasks without a value of a key are in none of that key's segments.
 pub fn segments(table: &ScoreTable) -> Vec<Segment> {
-    let mut all = vec![Segment { name: None, tasks: (0..table.tasks.len()).collect() }];
+    let mut all = vec![Segment {
+        name: None,
+        tasks: (0..table.tasks.len()).collect(),
+    }];
     for column in &table.segments {
         let mut by_value: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (task, value) in column.values.iter().enumerate() {

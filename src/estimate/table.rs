@@ -1,5 +1,7 @@
 //! All estimates of a run: arm × metric × segment.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use super::cells::TaskCells;
@@ -45,9 +47,32 @@ impl Context {
         }
     }
 
+    /// The weight that the plan gives each of some tasks, whatever became of their trials; sums to 1
+    /// over them.
+    pub fn planned_weights(&self, tasks: &[usize]) -> Vec<f64> {
+        let raw: Vec<f64> = match &self.weights {
+            Weights::EqualTask | Weights::Trials => vec![1.0; tasks.len()],
+            Weights::Explicit(weights) => tasks.iter().map(|&t| weights[t]).collect(),
+            Weights::EqualCluster => {
+                let labels = self
+                    .clusters(tasks)
+                    .unwrap_or_else(|| (0..tasks.len() as u32).collect());
+                let mut sizes: HashMap<u32, f64> = HashMap::new();
+                labels
+                    .iter()
+                    .for_each(|l| *sizes.entry(*l).or_default() += 1.0);
+                labels.iter().map(|l| 1.0 / sizes[l]).collect()
+            }
+        };
+        let total: f64 = raw.iter().sum();
+        raw.into_iter().map(|w| w / total).collect()
+    }
+
     /// The cluster labels of some tasks.
     pub fn clusters(&self, tasks: &[usize]) -> Option<Vec<u32>> {
-        self.cluster_of.as_ref().map(|labels| tasks.iter().map(|&t| labels[t]).collect())
+        self.cluster_of
+            .as_ref()
+            .map(|labels| tasks.iter().map(|&t| labels[t]).collect())
     }
 }
 
@@ -59,7 +84,11 @@ impl Context {
 /// # Errors
 ///
 /// If scores are outside their range: the store is damaged.
-pub fn estimates(table: &ScoreTable, context: &Context, segments: &[Segment]) -> Result<Vec<EstimateRow>> {
+pub fn estimates(
+    table: &ScoreTable,
+    context: &Context,
+    segments: &[Segment],
+) -> Result<Vec<EstimateRow>> {
     let mut jobs = Vec::new();
     for arm in 0..table.arms.len() {
         for metric in Metric::all() {
@@ -72,7 +101,10 @@ pub fn estimates(table: &ScoreTable, context: &Context, segments: &[Segment]) ->
         .collect::<Result<_>>()?;
     let mut all: Vec<EstimateRow> = rows.into_iter().flatten().collect();
     for arm in 0..table.arms.len() {
-        let whole = Segment { name: None, tasks: vec![] };
+        let whole = Segment {
+            name: None,
+            tasks: vec![],
+        };
         let mut row = not_measured(context, arm, Dimension::Quality, "quality.rate", &whole);
         row.reason = Some("no_judge".to_owned());
         all.push(row);
@@ -90,7 +122,13 @@ fn of_metric(
     if !is_measured(table, arm, metric.measure) {
         let mut rows = Vec::new();
         if stands_for_its_measure(metric) {
-            let mut row = not_measured(context, arm, metric.dimension(), &metric.name(), &segments[0]);
+            let mut row = not_measured(
+                context,
+                arm,
+                metric.dimension(),
+                &metric.name(),
+                &segments[0],
+            );
             row.reason = Some(why_not_measured(table, arm, metric.measure));
             rows.push(row);
         }
@@ -108,9 +146,13 @@ fn of_metric(
                     rows.push(rates::pass(context, arm, metric, k, &cells, segment)?);
                 }
             }
-            MetricKind::PerTrial => rows.push(rates::per_trial(context, arm, metric, &cells, segment)?),
+            MetricKind::PerTrial => {
+                rows.push(rates::per_trial(context, arm, metric, &cells, segment)?)
+            }
             MetricKind::Quantile(tau) => {
-                rows.push(costs::quantile(context, table, arm, metric, tau, &cells, segment)?);
+                rows.push(costs::quantile(
+                    context, table, arm, metric, tau, &cells, segment,
+                )?);
             }
             MetricKind::Mean => rows.push(costs::mean(context, arm, metric, &cells, segment)?),
             MetricKind::Total => rows.push(costs::total(context, arm, metric, &cells, segment)),
@@ -121,7 +163,9 @@ fn of_metric(
 
 /// Every k up to 8; beyond, powers of two and the greatest.
 fn ks(most: u32) -> Vec<u32> {
-    (1..=most).filter(|k| *k <= 8 || k.is_power_of_two() || *k == most).collect()
+    (1..=most)
+        .filter(|k| *k <= 8 || k.is_power_of_two() || *k == most)
+        .collect()
 }
 
 /// The metric whose row says that a measure was not measured.
@@ -149,7 +193,10 @@ pub(crate) fn why_not_measured(table: &ScoreTable, arm: usize, measure: Measure)
     if !any_valid {
         return "no_valid_trials".to_owned();
     }
-    table.main_reason(arm as u16, measure).unwrap_or("not_graded").to_owned()
+    table
+        .main_reason(arm as u16, measure)
+        .unwrap_or("not_graded")
+        .to_owned()
 }
 
 fn not_measured(
@@ -159,15 +206,29 @@ fn not_measured(
     metric: &str,
     segment: &Segment,
 ) -> EstimateRow {
-    EstimateRow { status: EstimateStatus::NotMeasured, ..row(context, arm, dimension, metric, segment) }
+    EstimateRow {
+        status: EstimateStatus::NotMeasured,
+        ..row(context, arm, dimension, metric, segment)
+    }
 }
 
 /// A row with its place filled in and nothing else.
-pub(super) fn blank_row(context: &Context, arm: usize, metric: &Metric, segment: &Segment) -> EstimateRow {
+pub(super) fn blank_row(
+    context: &Context,
+    arm: usize,
+    metric: &Metric,
+    segment: &Segment,
+) -> EstimateRow {
     row(context, arm, metric.dimension(), &metric.name(), segment)
 }
 
-fn row(context: &Context, arm: usize, dimension: Dimension, metric: &str, segment: &Segment) -> EstimateRow {
+fn row(
+    context: &Context,
+    arm: usize,
+    dimension: Dimension,
+    metric: &str,
+    segment: &Segment,
+) -> EstimateRow {
     EstimateRow {
         arm: context.arms[arm].clone(),
         dimension,

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::base::{Digest, Error, Result};
+use crate::base::{ArmId, Digest, Error, Result};
 use crate::load::check::{At, names};
 use crate::load::document::Document;
 use crate::load::shape::Shape;
@@ -29,9 +29,9 @@ pub type ContentDigest<'a> = &'a dyn Fn(&Path) -> Result<Digest>;
 /// All problems at once, each with file and line.
 pub fn arms(file: &Path, content: ContentDigest) -> Result<Vec<Arm>> {
     let mut problems = vec![];
-    let specs = read(file, &mut problems);
+    let read = read(file, &mut problems);
     let mut arms = vec![];
-    for FoundArm { id, spec, path } in specs {
+    for FoundArm { id, spec, path } in read.sound {
         match content(&path) {
             Ok(digest) => arms.push(Arm::new(id, spec, Some(&digest))),
             Err(error) => problems.push(error),
@@ -51,31 +51,41 @@ pub fn validate_arms(file: &Path) -> Vec<Error> {
     problems
 }
 
+/// What an arms file holds.
+#[derive(Default)]
+pub(crate) struct ReadArms {
+    /// The names of all arms, sound or not.
+    pub names: Vec<ArmId>,
+    /// The sound ones.
+    pub sound: Vec<FoundArm>,
+}
+
 /// A sound arm and the place of its recorded trials.
 pub(crate) struct FoundArm {
-    pub id: crate::base::ArmId,
+    pub id: ArmId,
     pub spec: ArmSpec,
     pub path: PathBuf,
 }
 
-/// The sound arms of a file; what is wrong with the others is among the problems.
-pub(crate) fn read(file: &Path, problems: &mut Vec<Error>) -> Vec<FoundArm> {
+/// Reads an arms file; what is wrong with it is among the problems.
+pub(crate) fn read(file: &Path, problems: &mut Vec<Error>) -> ReadArms {
     let document =
         match Document::read(file).and_then(|d| newer_format(&d, ARMS_FORMAT).map(|()| d)) {
             Ok(document) => document,
             Err(error) => {
                 problems.push(error);
-                return vec![];
+                return ReadArms::default();
             }
         };
     let shape = match Shape::new(schema::schema("arms").unwrap_or_default()) {
         Ok(shape) => shape,
         Err(error) => {
             problems.push(error);
-            return vec![];
+            return ReadArms::default();
         }
     };
     let mut checked = shape.check(&document);
+    let names = names_of(&document.value());
     let spec = checked.typed::<ArmsSpec>(&document, &[("arms", json!({}))]);
     problems.append(&mut checked.problems);
     let at = At::root(&document).to("arms");
@@ -83,17 +93,23 @@ pub(crate) fn read(file: &Path, problems: &mut Vec<Error>) -> Vec<FoundArm> {
     if arms.is_empty() && problems.is_empty() {
         problems.push(at.problem("the file has no arms"));
     }
-    let mut found = vec![];
+    let mut sound = vec![];
     for (id, spec) in arms {
         let at = at.to(&id);
         names::check(id.as_str(), "arm", &at, problems);
         let ArmSpec::Recorded(recorded) = &spec;
         if let Some(path) = recorded_arm(recorded, &at, file, problems) {
-            found.push(FoundArm { id, spec, path });
+            sound.push(FoundArm { id, spec, path });
         }
     }
     problems.sort_by_key(Error::line);
-    found
+    ReadArms { names, sound }
+}
+
+fn names_of(file: &Value) -> Vec<ArmId> {
+    let arms = file.get("arms").and_then(Value::as_object);
+    let names = arms.into_iter().flat_map(|arms| arms.keys());
+    names.map(|name| ArmId::new(name.as_str())).collect()
 }
 
 fn recorded_arm(

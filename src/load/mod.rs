@@ -11,6 +11,7 @@ mod json;
 mod misfit;
 mod nearest;
 mod place;
+pub mod recorded;
 mod schema;
 mod shape;
 mod suite;
@@ -27,6 +28,17 @@ pub use suite::{LoadedSuite, suite, validate_suite};
 pub use validate::{CheckTraces, Validation, validate};
 
 use crate::base::Error;
+
+/// Reads one JSON file.
+///
+/// # Errors
+///
+/// If the file can't be read, is empty, is not UTF-8, or is not JSON; with the line.
+pub fn json_value(file: &Path) -> crate::base::Result<serde_json::Value> {
+    let text = text::read(file)?;
+    serde_json::from_str(&text)
+        .map_err(|e| Error::input(format!("not JSON: {e}")).at(file, e.line() as u64))
+}
 
 /// Several problems of one file or folder as one error; a single one stays itself.
 ///

@@ -1,8 +1,8 @@
 //! The known name that a wrong one was meant to be.
 
 /// The known name nearest to a wrong one, if it is near enough to be what was meant: at most a
-/// third of its letters differ (Damerau–Levenshtein, so that exchanged letters count once), or only
-/// case, `-` and `_` do.
+/// third of its letters differ (Damerau–Levenshtein, so that exchanged letters count once), only
+/// case, `-` and `_` do, or the end of it is missing.
 pub(crate) fn nearest<'a>(
     wrong: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -12,7 +12,10 @@ pub(crate) fn nearest<'a>(
     known
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&wrong, &plain(name)), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
+        .filter(|(distance, name)| {
+            let begun = wrong.len() >= 4 && plain(name).starts_with(&wrong);
+            begun || *distance <= (name.chars().count() / 3).max(1)
+        })
         .min_by_key(|(distance, name)| (*distance, *name))
         .map(|(_, name)| name)
 }
@@ -44,6 +47,7 @@ mod tests {
         assert_eq!(nearest("trails", known), Some("trials"));
         assert_eq!(nearest("toolNames", known), Some("tool_names"));
         assert_eq!(nearest("Tool-Names", known), Some("tool_names"));
+        assert_eq!(nearest("allowed", known), Some("allowed_paths"));
         assert_eq!(nearest("checks", known), None);
         assert_eq!(nearest("", known), None);
         assert_eq!(

@@ -16,6 +16,8 @@ pub(crate) fn root_of(file: &Path) -> PathBuf {
         _ => PathBuf::from("."),
     };
     let holds_suite = |dir: &&Path| SUITE_FILES.iter().any(|name| dir.join(name).is_file());
+    // A relative path does not show the folders above the current one.
+    let own = fs::canonicalize(&own).unwrap_or(own);
     let found = own.ancestors().find(holds_suite).map(Path::to_path_buf);
     found.unwrap_or(own)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::model::arm::ArmsSpec;
 use crate::model::report::Report;
 use crate::model::suite::{SuiteSpec, Task};
-use crate::model::trace::Event;
+use crate::trace::chain::WireEvent;
 
 /// The names that [`schema`] knows, in the order in which the command line lists them.
 pub const NAMES: [&str; 5] = ["suite", "task", "arms", "trace", "report"];
@@ -29,7 +29,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "suite" => of::<SuiteSpec>("Assize suite (suite.yaml)"),
         "task" => of::<Task>("Assize task"),
         "arms" => of::<ArmsSpec>("Assize arms (arms.yaml)"),
-        "trace" => of::<Event>("Assize event: one line of a native trace"),
+        "trace" => of::<WireEvent>("Assize event: one line of a native trace"),
         "report" => of::<Report>("Assize report (report.json)"),
         _ => return None,
     };
@@ -72,6 +72,17 @@ mod tests {
             assert!(schema["title"].as_str().unwrap().starts_with("Assize"));
             assert!(schema.get("$id").is_none());
         }
+    }
+
+    #[test]
+    fn the_events_that_teams_write_fit() {
+        let validator = jsonschema::validator_for(&schema("trace").unwrap()).unwrap();
+        let mut event = json!({"run_id": "run-01", "sequence": 7, "kind": "tool_result",
+            "capability": "create_ticket", "elapsed_ms": 142.5, "effect_receipt": "ticket:1842",
+            "payload_preview": {"status": "created"}, "policy_version": "effects-v3"});
+        assert!(validator.is_valid(&event));
+        event["kind"] = json!("tool_reslt");
+        assert!(!validator.is_valid(&event));
     }
 
     #[test]

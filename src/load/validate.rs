@@ -38,7 +38,14 @@ pub fn validate(paths: &[PathBuf], traces: CheckTraces) -> Validation {
     let mut found = Validation::default();
     let default = [PathBuf::from("suites")];
     for path in if paths.is_empty() { &default } else { paths } {
-        if path.is_dir() {
+        if !path.exists() {
+            let problem = Error::input("there is no such file or folder").in_file(path);
+            found.problems.push(if paths.is_empty() {
+                problem.hint("without a path, the folder `suites` is checked; name another")
+            } else {
+                problem
+            });
+        } else if path.is_dir() {
             folder(path, traces, &mut found);
         } else {
             file(path, traces, &mut found);
@@ -101,26 +108,21 @@ fn suite_folder(dir: &Path, found: &mut Validation) {
         return;
     };
     let arms = arms_file(&file, found);
-    if let Some(arms) = arms {
-        known_arms(&checkup, &arms, &file, found);
-    }
+    known_arms(&checkup, &arms, &file, found);
 }
 
-/// The names of all arms in a file, sound or not; `None` if the file could not be read at all.
-fn arms_file(file: &Path, found: &mut Validation) -> Option<Vec<ArmId>> {
+/// Checks an arms file; the names of its arms.
+fn arms_file(file: &Path, found: &mut Validation) -> Vec<ArmId> {
     let mut problems = vec![];
-    arms::read(file, &mut problems);
+    let names = arms::read(file, &mut problems).names;
     found.problems.extend(problems);
-    let document = Document::read(file).ok()?;
-    let value = document.value();
-    let arms = value.get("arms")?.as_object()?;
-    found.arms += arms.len();
-    Some(arms.keys().map(|name| ArmId::new(name.as_str())).collect())
+    found.arms += names.len();
+    names
 }
 
 /// The arms that a decision names are those of the suite's own arms file.
 fn known_arms(checkup: &Checkup, arms: &[ArmId], file: &Path, found: &mut Validation) {
-    let Some((document, rules)) = checkup.decision() else {
+    let Some((document, rules)) = checkup.decision().filter(|_| !arms.is_empty()) else {
         return;
     };
     let at = At::root(document).to("decision");
@@ -173,6 +175,7 @@ fn is_trace(document: &Document) -> bool {
     };
     match &document.root.kind {
         Kind::List(items) => first(items),
+        _ if has_key(document, &["input", "expect"]) => false,
         _ => has_key(
             document,
             &[

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::measure::{Dimension, Measure};
 
 /// A metric by its name, for example `success_rate` or `tool_calls.p90`.
@@ -36,7 +38,8 @@ pub enum MetricKind {
 }
 
 /// Whether more is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// More is better.
     Gain,
@@ -45,7 +48,8 @@ pub enum Direction {
 }
 
 /// How two arms are contrasted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Contrast {
     /// Candidate minus baseline; a margin is in the metric's unit.
     Difference,

@@ -28,6 +28,11 @@ pub struct PlanOptions {
 /// The seed of a plan for which none was given.
 pub const DEFAULT_SEED: u64 = 7;
 
+/// A plan for imported trials: arms come with the imports, so none is checked yet.
+pub fn lock_for_import(suite: &Suite, options: &PlanOptions) -> Plan {
+    Plan::lock(body(suite, &[], decision(suite, options), options))
+}
+
 /// Locks a plan.
 ///
 /// # Errors
@@ -40,19 +45,27 @@ pub fn lock(suite: &Suite, arms: &[Arm], options: &PlanOptions) -> Result<Plan> 
         check_roles(decision, arms)?;
     }
     check_data(suite.spec.data, arms)?;
-    let tasks = suite
-        .tasks
-        .iter()
-        .map(|task| PlannedTask {
-            id: task.id.clone(),
-            digest: task_digest(task),
-        })
-        .collect();
-    let body = PlanBody {
+    Ok(Plan::lock(body(suite, arms, decision, options)))
+}
+
+fn body(
+    suite: &Suite,
+    arms: &[Arm],
+    decision: Option<DecisionSpec>,
+    options: &PlanOptions,
+) -> PlanBody {
+    PlanBody {
         suite: suite.spec.id.clone(),
         suite_version: suite.spec.version.clone(),
         suite_digest: suite.digest.clone(),
-        tasks,
+        tasks: suite
+            .tasks
+            .iter()
+            .map(|task| PlannedTask {
+                id: task.id.clone(),
+                digest: task_digest(task),
+            })
+            .collect(),
         arms: ordered(arms, decision.as_ref())
             .into_iter()
             .map(|arm| PlannedArm {
@@ -70,8 +83,7 @@ pub fn lock(suite: &Suite, arms: &[Arm], options: &PlanOptions) -> Result<Plan> 
             segments: suite.spec.segments.clone(),
             cluster: suite.spec.cluster.clone(),
         },
-    };
-    Ok(Plan::lock(body))
+    }
 }
 
 fn task_digest(task: &crate::model::suite::Task) -> Digest {

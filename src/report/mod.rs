@@ -6,6 +6,7 @@
 
 pub mod csv;
 pub mod json;
+pub mod markdown;
 
 #[cfg(test)]
 mod fixture;

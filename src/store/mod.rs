@@ -6,10 +6,10 @@ mod schema;
 mod verify;
 mod write;
 
-pub use open::{PlanFile, RunStore, Source};
+pub use open::{FileFolder, PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use verify::Verification;
-pub use write::Stored;
+pub use write::{GradeWriter, Stored, TrialWriter};
 
 use crate::base::Error;
 

@@ -1,7 +1,7 @@
 //! Creating and opening a run folder, under a lock that admits one process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -180,7 +180,9 @@ impl RunStore {
         let mut text =
             serde_json::to_string_pretty(&self.plan).map_err(|e| Error::io(e.to_string()))?;
         text.push('\n');
-        write_atomically(&self.dir.join("plan.json"), text.as_bytes())
+        write_atomically(&self.dir.join("plan.json"), |out| {
+            out.write_all(text.as_bytes())
+        })
     }
 
     fn put_suite(&mut self, suite: &Suite) -> Result<()> {
@@ -216,12 +218,15 @@ impl RunStore {
 }
 
 /// Writes a file so that a reader sees the old or the new content, never a part.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+fn write_atomically(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
     let temporary = path.with_extension("part");
     let write = || -> std::io::Result<()> {
-        let mut out = File::create(&temporary)?;
-        out.write_all(bytes)?;
-        out.sync_all()?;
+        let mut out = BufWriter::new(File::create(&temporary)?);
+        content(&mut out)?;
+        out.into_inner()?.sync_all()?;
         fs::rename(&temporary, path)
     };
     write().map_err(|e| {
@@ -341,4 +346,33 @@ fn refuse_newer(format: u32, path: &Path) -> Result<()> {
     ))
     .in_file(path)
     .hint("it was written by a newer version of assize: use that one"))
+}
+
+/// A folder of files, each written whole or not at all.
+pub struct FileFolder(PathBuf);
+
+impl FileFolder {
+    /// Makes the folder where it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn create(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder)
+            .map_err(|e| file(&e, "cannot create the report folder", folder))?;
+        Ok(Self(folder.to_path_buf()))
+    }
+
+    /// Writes one file through a buffer; a reader sees the old or the new content.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<()> {
+        write_atomically(&self.0.join(name), |out| content(out))
+    }
 }

@@ -1,11 +1,11 @@
 //! Reading a run: trials with their evidence in batches, and everything graded as columns.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{RunStore, sql};
-use crate::base::{Error, Result, TaskId};
+use crate::base::{ArmId, Error, Result, TaskId};
 use crate::model::measure::Measure;
 use crate::model::report::{FailureRow, InfrastructureRow};
 use crate::model::score::{
@@ -70,54 +70,43 @@ impl RunStore {
             .map(|n| n as u64)
     }
 
+    /// Number of stored trials of one arm.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn trials_of(&self, arm: &ArmId) -> Result<u64> {
+        let count = "SELECT count(*) FROM trials t JOIN arms a ON a.arm = t.arm WHERE a.name = ?1";
+        self.db
+            .query_row(count, [arm.as_str()], |row| row.get::<_, i64>(0))
+            .map_err(sql)
+            .map(|n| n as u64)
+    }
+
+    /// The tasks of which an arm has a stored trial, however it ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn recorded_tasks(&self, arm: &ArmId) -> Result<BTreeSet<TaskId>> {
+        let select = "SELECT DISTINCT k.name FROM trials t JOIN arms a ON a.arm = t.arm
+                      JOIN tasks k ON k.task = t.task WHERE a.name = ?1";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let names = select
+            .query_map([arm.as_str()], |r| r.get::<_, String>(0))
+            .map_err(sql)?;
+        names
+            .map(|name| name.map(TaskId::new).map_err(sql))
+            .collect()
+    }
+
     /// Reads at most `limit` trials after the internal key `after`, in stored order.
     ///
     /// # Errors
     ///
     /// If the database cannot be read or holds what no version of this tool wrote.
     pub fn trials_after(&self, after: i64, limit: usize) -> Result<Vec<StoredTrial>> {
-        let mut select = self
-            .db
-            .prepare_cached(
-                "SELECT row, body, trace FROM trials WHERE row > ?1 ORDER BY row LIMIT ?2",
-            )
-            .map_err(sql)?;
-        let rows = select
-            .query_map(params![after, limit as i64], |row| {
-                Ok((
-                    row.get::<_, i64>(0)?,
-                    row.get::<_, String>(1)?,
-                    row.get::<_, Option<String>>(2)?,
-                ))
-            })
-            .map_err(sql)?;
-        let mut trials = Vec::new();
-        for row in rows {
-            let (row, body, head) = row.map_err(sql)?;
-            let trial = parse(&body, "a trial")?;
-            let trace = match head {
-                Some(head) => Some(Trace {
-                    events: self.events(row)?,
-                    ..parse(&head, "a trace")?
-                }),
-                None => None,
-            };
-            trials.push(StoredTrial { row, trial, trace });
-        }
-        Ok(trials)
-    }
-
-    fn events(&self, row: i64) -> Result<Vec<Event>> {
-        let mut select = self
-            .db
-            .prepare_cached("SELECT body FROM events WHERE trial = ?1 ORDER BY sequence")
-            .map_err(sql)?;
-        let bodies = select
-            .query_map([row], |r| r.get::<_, String>(0))
-            .map_err(sql)?;
-        bodies
-            .map(|body| parse(&body.map_err(sql)?, "an event"))
-            .collect()
+        trials_after(&self.db, after, limit)
     }
 
     /// Everything graded as columns, one row per planned trial in plan order.
@@ -210,6 +199,10 @@ impl RunStore {
                 .as_str_or_null()
                 .map_err(|e| damaged(&e.to_string()))?
                 .unwrap_or("");
+            if states == "grader" {
+                table.state[at] = RowState::Infra(Boundary::Grader);
+                continue;
+            }
             for (m, column) in table.measures.iter_mut().enumerate() {
                 column.cell[at] = match states.as_bytes().get(m) {
                     Some(b's') => CellState::Scored,
@@ -449,6 +442,48 @@ impl RunStore {
         }
         Ok(parts.join("; "))
     }
+}
+
+/// Reads trials from a connection or a transaction, see [`RunStore::trials_after`].
+pub(super) fn trials_after(db: &Connection, after: i64, limit: usize) -> Result<Vec<StoredTrial>> {
+    let mut select = db
+        .prepare_cached("SELECT row, body, trace FROM trials WHERE row > ?1 ORDER BY row LIMIT ?2")
+        .map_err(sql)?;
+    let rows = select
+        .query_map(params![after, limit as i64], |row| {
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, Option<String>>(2)?,
+            ))
+        })
+        .map_err(sql)?;
+    let mut trials = Vec::new();
+    for row in rows {
+        let (row, body, head) = row.map_err(sql)?;
+        let trial = parse(&body, "a trial")?;
+        let trace = match head {
+            Some(head) => Some(Trace {
+                events: events(db, row)?,
+                ..parse(&head, "a trace")?
+            }),
+            None => None,
+        };
+        trials.push(StoredTrial { row, trial, trace });
+    }
+    Ok(trials)
+}
+
+fn events(db: &Connection, row: i64) -> Result<Vec<Event>> {
+    let mut select = db
+        .prepare_cached("SELECT body FROM events WHERE trial = ?1 ORDER BY sequence")
+        .map_err(sql)?;
+    let bodies = select
+        .query_map([row], |r| r.get::<_, String>(0))
+        .map_err(sql)?;
+    bodies
+        .map(|body| parse(&body.map_err(sql)?, "an event"))
+        .collect()
 }
 
 fn empty_table(store: &RunStore, suite: &Suite) -> ScoreTable {

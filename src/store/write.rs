@@ -270,6 +270,30 @@ pub(super) fn trial_digest(body: &str, head: Option<&str>, last_hash: &str) -> S
 }
 
 impl GradeWriter<'_> {
+    /// Reads trials while grades are written, see [`RunStore::trials_after`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn trials_after(&self, after: i64, limit: usize) -> Result<Vec<super::StoredTrial>> {
+        super::read::trials_after(&self.db, after, limit)
+    }
+
+    /// Records that the grader failed on a trial: an infrastructure error, never the agent's.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn put_failed_grader(&mut self, row: i64) -> Result<()> {
+        self.db
+            .prepare_cached(
+                "INSERT INTO scores (trial, states, reasons) VALUES (?1, 'grader', '{}')",
+            )
+            .and_then(|mut s| s.execute([row]))
+            .map_err(sql)
+            .map(|_| ())
+    }
+
     /// Stores the grades and scores of one trial.
     ///
     /// # Errors

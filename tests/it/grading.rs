@@ -113,7 +113,7 @@ fn tau_bench_counts_come_out() {
 /// all 148.
 #[test]
 fn tau2_action_matches_are_reproduced() {
-    let path = here("tests/reference/data/tau2-airline/airline_1trial.json");
+    let path = here("tests/reference/data/tau2-airline/airline_1trial.json.gz");
     let raw: Value = serde_json::from_reader(BufReader::new(File::open(&path).unwrap())).unwrap();
     let trials = trials(None, &path, TraceFormat::Tau2);
     let mut agreed = BTreeMap::from([(true, 0), (false, 0)]);

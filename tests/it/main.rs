@@ -1,7 +1,13 @@
-//! One binary for all integration tests: each further one would link a large binary again.
+//! Integration tests: one binary, so that the library is linked once.
 
 mod faults_grading;
+mod faults_stats;
+mod faults_traces;
 mod grading;
 mod grading_odd_input;
+mod load;
+mod published;
 mod shipped;
+mod traces;
 mod validate;
+mod vectors;

@@ -1,4 +1,7 @@
 //! Broken suites and the problems that must be found in them, each with file and line.
+//!
+//! The cases are the files in `broken/`: a sentence, the files of the suite after `--- NAME`, and
+//! after `=== problems` everything that must be said: `file:line: message | hint`.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +12,9 @@ use assize::load;
 const SUITE: &str = "id: s\nversion: \"1\"\n";
 const TASK: &str = "{\"id\": \"t\"}\n";
 
-/// Writes files into a fresh suite folder (a sound suite file and task where none are given),
-/// validates it, and compares the problems: `file:line: message | hint`.
-fn check(files: &[(&str, &str)], expected: &[&str]) {
+/// Writes files into a fresh suite folder, with a sound suite file and task where none are given,
+/// and lists the problems found.
+fn problems(files: &[(&str, &[u8])]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path();
     let given = |start: &str| files.iter().any(|(name, _)| name.starts_with(start));
@@ -27,8 +30,7 @@ fn check(files: &[(&str, &str)], expected: &[&str]) {
         fs::write(file, text).unwrap();
     }
     let found = load::validate(&[root.to_path_buf()], &|_| vec![]);
-    let found: Vec<String> = found.problems.iter().map(|e| shown(e, root)).collect();
-    assert_eq!(found, expected, "{files:#?}\n{}", found.join("\n"));
+    found.problems.iter().map(|e| shown(e, root)).collect()
 }
 
 fn shown(error: &Error, root: &Path) -> String {
@@ -44,46 +46,146 @@ fn shown(error: &Error, root: &Path) -> String {
     text.replace(&format!("{}/", root.display()), "")
 }
 
-/// A suite file with more keys, from line 3 on.
-fn suite(more: &str) -> String {
-    format!("{SUITE}{more}")
+/// The files of a case, and what must be said about them.
+fn read_case(text: &str) -> (Vec<(&str, &[u8])>, Vec<&str>) {
+    let (files, expected) = text.split_once("=== problems\n").unwrap();
+    let files = files.split("--- ").skip(1).map(|part| {
+        let (name, content) = part.split_once('\n').unwrap();
+        (name, content.as_bytes())
+    });
+    (files.collect(), expected.lines().collect())
 }
 
 #[test]
-fn dump() {
-    let cases: Vec<(&str, String, &str)> = vec![
-        ("keys", "id: s\nversion: \"1\"\ntrails: 3\nlimits:\n  step: 4\nexpect:\n  calls:\n    - name: x\n      argumens: {}\n  checks: []\ntools:\n  a:\n    write: true\ndialogue: {}\ndecision:\n  rules:\n    - dimension: outcome\n      rule: non_inferior\n      margn: 0.1\n".into(), TASK),
-        ("types", "id: 7\nversion: 1.0\ntrials: three\nsegments: kind\nlimits:\nweights: by_task\ndata: 4\nexpect:\n  path_mode: inorder\n  tool_names: [a, 3]\n  must_ask_before_write: \"yes\"\n  max_calls: {x: -1}\n  calls: {a: b}\ndecision:\n  alpha: .nan\n  primary: [outcom]\n  margins: [0.5]\n".into(), TASK),
-        ("missing", "trials: 99999999999\ndecision:\n  rules:\n    - rule: superior\n    - dimension: outcome\nfaults:\n  - id: f\n".into(), TASK),
-        ("overflow", "id: s\nversion: \"1\"\ntrials: 3.0\nlimits: {steps: 1.0e30}\n".into(), TASK),
-        ("dup", "id: s\nversion: \"1\"\nid: t\ntools:\n  a: {}\n  a: {writes: true}\n".into(), "{\"id\": \"t\", \"id\": \"u\",\n \"input\": {}}\n"),
-        ("dupids", SUITE.into(), "{\"id\": \"t\"}\n\n{\"id\": \"u\"}\n{\"id\": \"t\"}\n{}\n{}\n"),
-        ("tools", suite("tools:\n  get_order: {}\n  refund_payment: {writes: true}\nprivate_tools: [thnk]\nexpect:\n  forbidden_tools: [get_oder]\n"), "{\"id\": \"t\", \"expect\": {\"tool_names\": [\"get_order\", \"refund_paymnt\"], \"allowed_paths\": [[\"a\"]], \"calls\": [{\"name\": \"GetOrder\"}], \"required_arg_keys\": {\"b\": []}, \"args\": {\"c\": {\"exact\": {}}}, \"max_calls\": {\"d\": 1}, \"forbidden_tools\": [\"e\"], \"approval_required\": [\"f\"], \"arg_scope\": {\"g\": true}}, \"faults\": [{\"id\": \"x\", \"kind\": \"tool_error\", \"tool\": \"h\"}]}\n"),
-        ("writes", suite("expect: {must_ask_before_write: true}\n"), TASK),
-        ("limits", suite("trials: 0\nlimits: {wall_time_s: -1, steps: 0, tool_calls: 0, tokens: 0, cost_usd: .inf}\nweights: equal_cluster\ntool_errors: {prefixes: [\"\"]}\nfaults:\n  - {id: a, kind: tool_error}\n  - {id: a, kind: provider429, tool: x, call: 0}\n"), TASK),
-        ("schemas", suite("expect:\n  final_schema:\n    type: objekt\n    properties: 3\n  arg_scope: {a: {$ref: \"https://example.com/x.json\"}, b: [1]}\n  args:\n    a:\n      schema: {pattern: \"(\"}\n      hash: XYZ\n      exact: 3\n      ignore: [/a~]\n    b: {}\n  final_state:\n    - pointer: a.b\n      equals: null\n    - pointer: /a\n    - pointer: /a\n      exists: true\n      equals: 1\n    - pointer: /a\n      schema: {$ref: \"#/nowhere\"}\n  state_changes:\n    - {op: remove, path: x, value: 1}\n  allowed_paths: []\n"), TASK),
-        ("decision", suite("decision:\n  baseline: a\n  candidate: a\n  alpha: 0.5\n  gate_alpha: 0\n  primary: [outcome, outcome]\n  margins:\n    outcome: 0\n    trajectory: 1.2\n    tool_calls.mean: 0.2\n    cost_usd.p90: -1\n    violationrate: 0.1\n    quality: 0.1\n  rules:\n    - {dimension: outcome, rule: non_inferior}\n    - {dimension: permission, rule: non_inferior}\n    - {dimension: permission, rule: max_rate}\n    - {dimension: permission, rule: max_rate, rate: 1.5, margin: 0.1}\n    - {dimension: efficiency, rule: max_rate, rate: 0.5}\n    - {dimension: efficiency, metric: tool_calls, rule: non_inferior, margin: 1.2}\n    - {dimension: outcome, metric: violation_rate, rule: superior}\n    - {dimension: quality, rule: superior}\n    - {dimension: outcome, rule: no_task_regression, margin: 0.1}\n"), TASK),
-        ("metadata", suite("segments: [kid, expects, expects]\ncluster: kind\n"), "{\"id\": \"t\", \"metadata\": {\"kind\": [1], \"expects\": \"x\"}}\n"),
-        ("format", "format: 2\nidd: s\n".into(), TASK),
-        ("format0", suite("format: 0\n"), TASK),
-        ("names", "id: a/b\nversion: \"\"\n".into(), "{\"id\": \"\"}\n{\"id\": \"../x\"}\n{\"id\": \"a\\u0007b\"}\n{\"id\": \" a\"}\n"),
-        ("contradiction", suite("expect: {forbidden_tools: [charge]}\n"), "{\"id\": \"t\", \"expect\": {\"tool_names\": [\"a\", \"charge\", \"a\"], \"max_calls\": {\"a\": 1}}}\n"),
-        ("broken json", SUITE.into(), "{\"id\": \"t\"\n{\"id\": \"u\"}\n[1, 2]\n\"x\"\n"),
-        ("empty", SUITE.into(), ""),
-        ("empty suite", "".into(), TASK),
-        ("list suite", "- a\n- b\n".into(), TASK),
-        ("syntax", "id: [\n".into(), TASK),
-        ("nul", "id: \"a\\0b\"\nversion: \"1\"\n".into(), TASK),
-    ];
-    for (name, suite, task) in cases {
-        println!("=== {name}");
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path();
-        fs::write(root.join("suite.yaml"), suite).unwrap();
-        fs::write(root.join("tasks.jsonl"), task).unwrap();
-        let found = load::validate(&[root.to_path_buf()], &|_| vec![]);
-        for e in found.problems {
-            println!("{}", shown(&e, root));
-        }
+fn every_problem_of_a_broken_suite_is_found_at_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/broken");
+    let mut cases = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let (files, expected) = read_case(&text);
+        let found = problems(&files);
+        assert_eq!(found, expected, "{}\n{}", path.display(), found.join("\n"));
+        cases += 1;
     }
+    assert!(cases >= 20, "the cases are there");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told() {
+    assert_eq!(
+        problems(&[("suite.yaml", b"id: s\nversion: \"\xff\"\n")]),
+        ["suite.yaml:2: the file is not UTF-8 | save it as UTF-8"]
+    );
+    assert_eq!(
+        problems(&[("suite.yaml", b"id: \"a\\0b\"\nversion: \"1\"\n")]),
+        ["suite.yaml:1: the suite name \"a\\0b\" holds a control character"]
+    );
+    let mark = [b"\xef\xbb\xbf", SUITE.as_bytes()].concat();
+    let none: [&str; 0] = [];
+    assert_eq!(
+        problems(&[("suite.yaml", &mark)]),
+        none,
+        "a byte order mark does no harm"
+    );
+}
+
+#[test]
+fn yaml_that_unfolds_without_end_is_refused() {
+    let mut text = String::from("id: s\nversion: \"1\"\na0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for i in 1..20 {
+        let before = vec![format!("*a{}", i - 1); 9].join(", ");
+        text.push_str(&format!("a{i}: &a{i} [{before}]\n"));
+    }
+    let found = problems(&[("suite.yaml", text.as_bytes())]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("not valid YAML"), "{found:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_out_of_the_suite_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (inside, outside) = (dir.path().join("suite"), dir.path().join("outside"));
+    fs::create_dir_all(inside.join("tasks")).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("t.json"), TASK).unwrap();
+    fs::write(inside.join("suite.yaml"), SUITE).unwrap();
+    fs::write(inside.join("tasks/a.json"), "{\"id\": \"a\"}").unwrap();
+    std::os::unix::fs::symlink(outside.join("t.json"), inside.join("tasks/t.json")).unwrap();
+    std::os::unix::fs::symlink(inside.join("tasks/a.json"), inside.join("tasks.jsonl")).unwrap();
+    let (_, found) = load::validate_suite(&inside);
+    let found: Vec<String> = found.iter().map(|e| shown(e, &inside)).collect();
+    assert_eq!(
+        found,
+        [
+            "tasks/t.json: path `tasks/t.json` leaves the folder of its suite | it is a symbolic link to somewhere else",
+            "tasks.jsonl:1: task `a` is there twice | the first one is at tasks/a.json:1",
+        ]
+    );
+}
+
+/// Writes files below a fresh folder.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let file = dir.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn a_path_may_be_anything_that_users_write() {
+    let tool_suite = "id: s\nversion: \"1\"\ntools: {pay: {writes: true}}\n";
+    let dir = folder(&[
+        ("suites/a/suite.yaml", tool_suite),
+        ("suites/a/tasks/t.yaml", "- id: t\n- id: u\n"),
+        ("suites/b/suite.json", "{\"id\": \"b\", \"version\": \"1\"}"),
+        ("suites/b/tasks.jsonl", TASK),
+        ("suites/notes.txt", "not a suite"),
+        (
+            "more/arms.yaml",
+            "arms:\n  x: {kind: recorded, path: y.json}\n",
+        ),
+        ("more/y.json", "{\"tools\": [], \"final\": null}"),
+        (
+            "suites/a/extra/one.json",
+            "{\"id\": \"v\",\n \"expect\": {\"forbidden_tools\": [\"pya\"]}}",
+        ),
+        ("empty/readme.md", ""),
+    ]);
+    let check = |path: &str| {
+        let traces = |p: &Path| vec![Error::input("a trace").in_file(p)];
+        let found = load::validate(&[dir.path().join(path)], &traces);
+        let problems: Vec<String> = found
+            .problems
+            .iter()
+            .map(|e| shown(e, dir.path()))
+            .collect();
+        let counts = [found.suites, found.tasks, found.arms, found.traces];
+        (counts, problems.join("; "))
+    };
+    assert_eq!(check("suites"), ([2, 3, 0, 0], String::new()));
+    assert_eq!(check("suites/a"), ([1, 2, 0, 0], String::new()));
+    assert_eq!(check("suites/b/suite.json"), ([1, 1, 0, 0], String::new()));
+    assert_eq!(check("more/arms.yaml"), ([0, 0, 1, 0], String::new()));
+    let trace = "more/y.json: a trace".to_owned();
+    assert_eq!(check("more/y.json"), ([0, 0, 0, 1], trace));
+    assert_eq!(check("more"), ([0, 0, 0, 1], "more: a trace".to_owned()));
+    let unknown = "suites/a/extra/one.json:2: unknown tool `pya` in `expect.forbidden_tools[0]` | did you mean `pay`?";
+    assert_eq!(
+        check("suites/a/extra/one.json"),
+        ([0, 1, 0, 0], unknown.to_owned())
+    );
+    let nothing = "empty: the folder holds no suite and no traces | a suite is a folder with suite.yaml; name it, or the folder around it";
+    assert_eq!(check("empty"), ([0; 4], nothing.to_owned()));
+    assert_eq!(
+        check("absent.yaml"),
+        (
+            [0; 4],
+            "absent.yaml: there is no such file or folder".to_owned()
+        )
+    );
 }

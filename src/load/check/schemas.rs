@@ -1,7 +1,7 @@
 //! JSON Schemas and JSON Pointers inside contracts.
 
-use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ReferencingError, ValidationError};
 use serde_json::Value;
 
 use crate::base::Error;
@@ -43,15 +43,13 @@ fn broken(schema: &Value, at: &At) -> Option<Vec<Error>> {
 }
 
 fn uncompiled(error: &ValidationError, at: &At) -> Error {
-    let problem = at.problem(format!(
-        "the JSON Schema of `{}` can't be used: {error}",
-        at.name()
-    ));
+    let told = |reason: &str| at.problem(format!("the JSON Schema of `{}` {reason}", at.name()));
     match error.kind() {
-        ValidationErrorKind::Referencing(_) => problem.hint(
-            "a `$ref` may only point into the schema itself (`#/$defs/…`): nothing is fetched",
-        ),
-        _ => problem,
+        ValidationErrorKind::Referencing(ReferencingError::Unretrievable { uri, .. }) => {
+            told(&format!("refers to `{uri}`, and nothing is fetched"))
+                .hint("put what it needs under `$defs` and refer to `#/$defs/NAME`")
+        }
+        _ => told(&format!("can't be used: {error}")),
     }
 }
 

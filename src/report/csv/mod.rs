@@ -15,4 +15,4 @@ pub use column::{Column, Data, columns};
 pub use table::{accounting, comparisons, disagreements, estimates, failures};
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
