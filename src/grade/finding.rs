@@ -63,6 +63,8 @@ pub(crate) struct Break {
 pub(crate) struct Tally {
     /// Events that were checked.
     pub checked: Vec<u64>,
+    /// Whether something was checked that no event shows, such as a path without calls.
+    pub executed: bool,
     /// Breaks in the order in which they happened.
     pub broken: Vec<Break>,
     /// Why something could not be checked.
@@ -93,7 +95,7 @@ impl Tally {
             (Finding::Fail, events)
         } else if let Some(reason) = self.unknown {
             (Finding::Ungradable(reason), vec![])
-        } else if self.checked.is_empty() {
+        } else if self.checked.is_empty() && !self.executed {
             (Finding::NotApplicable(nothing.to_owned()), vec![])
         } else {
             (Finding::Pass, self.checked)

@@ -162,6 +162,7 @@ fn unmatched(expected: &[ExpectedCall], calls: &[Call<'_>]) -> String {
 fn path_tally(evidence: &Evidence<'_>) -> Tally {
     Tally {
         checked: path_events(evidence),
+        executed: true,
         ..Tally::default()
     }
 }
@@ -170,8 +171,7 @@ fn path_tally(evidence: &Evidence<'_>) -> Tally {
 fn path_events(evidence: &Evidence<'_>) -> Vec<u64> {
     let mut events = evidence.call_events();
     if events.is_empty() {
-        let last = evidence.trace.events.last();
-        events.push(last.map_or(0, |e| e.sequence));
+        events.extend(evidence.trace.events.last().map(|e| e.sequence));
     }
     events
 }
