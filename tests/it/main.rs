@@ -2,4 +2,5 @@
 
 mod faults_stats;
 mod properties_stats;
+mod slow_versions;
 mod vectors;
