@@ -1,4 +1,5 @@
 //! Integration tests: one binary, so that the library is linked once.
 
+mod faults_judge;
 mod published;
 mod vectors;
