@@ -1,6 +1,7 @@
 //! Integration tests: one binary, so that the library is linked once.
 
 mod faults_grading;
+mod faults_judge;
 mod faults_stats;
 mod faults_traces;
 mod grading;
