@@ -4,6 +4,9 @@
 //! schema (`shape`), what fits becomes a typed value, and the typed value is checked for sense
 //! (`check`). Every step goes on after a problem, so that a user sees all of them at once.
 
+// Level 3: this is where files that users write are opened.
+#![allow(clippy::disallowed_methods)]
+
 mod arms;
 mod check;
 mod document;

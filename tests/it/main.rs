@@ -1,4 +1,5 @@
 //! Integration tests: one binary, so that the library is linked once.
+#![allow(clippy::unwrap_used)]
 
 mod faults_grading;
 mod faults_judge;
@@ -6,6 +7,7 @@ mod faults_stats;
 mod faults_traces;
 mod grading;
 mod grading_odd_input;
+mod layers;
 mod load;
 mod properties_stats;
 mod published;
