@@ -40,7 +40,7 @@ pub fn record(
             price: recorded.price,
             options: of_arm(suite, recorded, malformed_is_agent),
         };
-        let count = import(store, &plan, Some(planned), &source)?;
+        let count = store.store_trials(|writer| put(writer, &plan, Some(planned), &source))?;
         talk(&format!(
             "{}: {} trials recorded, {} of them new",
             arm.id, count.read, count.new
@@ -124,35 +124,33 @@ pub struct Count {
     pub new: u64,
 }
 
-/// Imports trials in one transaction, as those of `arm`, or of the arm that each names.
+/// Puts trials into a transaction, as those of `arm`, or of the arm that each names.
 ///
 /// # Errors
 ///
 /// As [`record`].
-pub fn import(
-    store: &mut RunStore,
+pub fn put(
+    writer: &mut TrialWriter,
     plan: &Plan,
     arm: Option<&PlannedArm>,
     source: &Recording,
 ) -> Result<Count> {
-    store.store_trials(|writer| {
-        let mut importing = Importing {
-            plan,
-            arm,
-            price: source.price,
-            next: HashMap::new(),
-        };
-        let mut count = Count::default();
-        for path in &source.paths {
-            read_trials(path, &source.options, &mut |trial| {
-                let stored = importing.put(writer, trial)?;
-                count.read += 1;
-                count.new += u64::from(stored == Stored::New);
-                Ok(())
-            })?;
-        }
-        Ok(count)
-    })
+    let mut importing = Importing {
+        plan,
+        arm,
+        price: source.price,
+        next: HashMap::new(),
+    };
+    let mut count = Count::default();
+    for path in &source.paths {
+        read_trials(path, &source.options, &mut |trial| {
+            let stored = importing.put(writer, trial)?;
+            count.read += 1;
+            count.new += u64::from(stored == Stored::New);
+            Ok(())
+        })?;
+    }
+    Ok(count)
 }
 
 struct Importing<'a> {

@@ -1,6 +1,9 @@
 //! Integration tests: one binary, so that the library is linked once.
 #![allow(clippy::unwrap_used)]
 
+mod bad_input;
+mod common;
+mod faults_end_to_end;
 mod faults_grading;
 mod faults_judge;
 mod faults_stats;
@@ -12,6 +15,7 @@ mod load;
 mod properties_stats;
 mod published;
 mod shipped;
+mod shows;
 mod slow_versions;
 mod traces;
 mod validate;
