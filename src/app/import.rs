@@ -199,6 +199,7 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
             }
             add_tasks(&mut suite, survey);
         }
+        check_locked(command, &store, &suite)?;
         return Ok((store, suite));
     }
     let (suite, source) = match &command.suite {
@@ -218,6 +219,25 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
         RunStore::create(&command.run, &plan, &suite, source)?,
         suite,
     ))
+}
+
+/// What was locked when the run was made is not changed by a later import, nor is a wish to change it
+/// passed over in silence.
+fn check_locked(command: &ImportCommand, store: &RunStore, suite: &Suite) -> Result<()> {
+    let locked = store.plan().body;
+    let wished = plan::lock_for_import(suite, &command.plan).body;
+    let decision = !command.plan.decides() || wished.analysis.decision == locked.analysis.decision;
+    let seed = command.plan.seed.is_none() || wished.seed == locked.seed;
+    if decision && seed {
+        return Ok(());
+    }
+    Err(
+        Error::input("the run's plan is locked, with other roles, margins, schedule or seed")
+            .in_file(&command.run)
+            .hint(
+                "leave them out here and give them to `assize compare`, or name another run folder",
+            ),
+    )
 }
 
 /// The plan with the survey's arms, and for a suite made from a table its tasks.

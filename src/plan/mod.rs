@@ -25,6 +25,16 @@ pub struct PlanOptions {
     pub assume_schedule: bool,
 }
 
+impl PlanOptions {
+    /// Whether anything was chosen of how the comparison will be decided.
+    pub fn decides(&self) -> bool {
+        self.baseline.is_some()
+            || self.candidate.is_some()
+            || !self.margins.is_empty()
+            || self.assume_schedule
+    }
+}
+
 /// The seed of a plan for which none was given.
 pub const DEFAULT_SEED: u64 = 7;
 
@@ -91,8 +101,7 @@ fn task_digest(task: &crate::model::suite::Task) -> Digest {
 }
 
 fn decision(suite: &Suite, options: &PlanOptions) -> Option<DecisionSpec> {
-    let chosen = options.baseline.is_some() || options.candidate.is_some();
-    if suite.spec.decision.is_none() && !chosen {
+    if suite.spec.decision.is_none() && !options.decides() {
         return None;
     }
     let mut decision = suite.spec.decision.clone().unwrap_or_default();

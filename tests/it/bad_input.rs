@@ -735,3 +735,39 @@ fn memory_of_an_import_does_not_grow_with_the_file() {
     });
     assert!(peaks[1] < peaks[0] + 32 * 1024, "{peaks:?} KiB");
 }
+
+#[test]
+fn what_a_table_locks_is_kept_and_not_changed_in_silence() {
+    let place = Place::new();
+    place.write(
+        "t.csv",
+        "arm,task,trial,reward\na,t1,0,1\na,t2,0,1\nb,t1,0,1\nb,t2,0,0\n",
+    );
+    place.write("c.csv", "arm,task,trial,reward\nc,t1,0,1\n");
+    let first = "import table t.csv --run run --margin outcome=0.05 --assume-schedule";
+    place.expect(0, first);
+    place.expect(0, "compare run --baseline a --candidate b");
+    let report = place.report("run");
+    assert_eq!(report.comparison("success_rate")["margin"], 0.05);
+    assert_eq!(
+        report.comparison("success_rate")["notices"],
+        json!(["schedule_assumed"])
+    );
+    for wish in [
+        "--margin outcome=0.3",
+        "--baseline a --candidate c",
+        "--seed 8",
+    ] {
+        let error = refused(
+            &place,
+            "run",
+            2,
+            &format!("import table c.csv --run run {wish}"),
+        );
+        says(&error, &["plan is locked", "hint: ", "assize compare"]);
+    }
+    place.expect(0, first);
+    place.expect(0, "import table c.csv --run run");
+    let plan: Value = serde_json::from_str(&place.read("run/plan.json")).unwrap();
+    assert_eq!(plan["plan"]["arms"].as_array().unwrap().len(), 3);
+}
