@@ -15,6 +15,9 @@ use crate::model::suite::Suite;
 use crate::model::trace::{Event, Trace};
 use crate::model::trial::{Boundary, Trial};
 
+/// How much evidence is read at a time, beyond one trial: a parsed event takes several times its text.
+const BATCH_BYTES: usize = 4 << 20;
+
 /// A trial as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTrial {
@@ -100,7 +103,8 @@ impl RunStore {
             .collect()
     }
 
-    /// Reads at most `limit` trials after the internal key `after`, in stored order.
+    /// Reads at most `limit` trials after the internal key `after`, in stored order; fewer where
+    /// their evidence is large, and none only at the end.
     ///
     /// # Errors
     ///
@@ -449,32 +453,32 @@ pub(super) fn trials_after(db: &Connection, after: i64, limit: usize) -> Result<
     let mut select = db
         .prepare_cached("SELECT row, body, trace FROM trials WHERE row > ?1 ORDER BY row LIMIT ?2")
         .map_err(sql)?;
-    let rows = select
-        .query_map(params![after, limit as i64], |row| {
-            Ok((
-                row.get::<_, i64>(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, Option<String>>(2)?,
-            ))
-        })
-        .map_err(sql)?;
+    let mut rows = select.query(params![after, limit as i64]).map_err(sql)?;
     let mut trials = Vec::new();
-    for row in rows {
-        let (row, body, head) = row.map_err(sql)?;
+    let mut held = 0;
+    while let Some(found) = rows.next().map_err(sql)? {
+        let row: i64 = found.get(0).map_err(sql)?;
+        let body: String = found.get(1).map_err(sql)?;
+        let head: Option<String> = found.get(2).map_err(sql)?;
+        held += body.len();
         let trial = parse(&body, "a trial")?;
         let trace = match head {
             Some(head) => Some(Trace {
-                events: events(db, row)?,
+                events: events(db, row, &mut held)?,
                 ..parse(&head, "a trace")?
             }),
             None => None,
         };
         trials.push(StoredTrial { row, trial, trace });
+        if held > BATCH_BYTES {
+            break;
+        }
     }
     Ok(trials)
 }
 
-fn events(db: &Connection, row: i64) -> Result<Vec<Event>> {
+/// The events of a trial; adds the length of their texts to `held`.
+fn events(db: &Connection, row: i64, held: &mut usize) -> Result<Vec<Event>> {
     let mut select = db
         .prepare_cached("SELECT body FROM events WHERE trial = ?1 ORDER BY sequence")
         .map_err(sql)?;
@@ -482,7 +486,11 @@ fn events(db: &Connection, row: i64) -> Result<Vec<Event>> {
         .query_map([row], |r| r.get::<_, String>(0))
         .map_err(sql)?;
     bodies
-        .map(|body| parse(&body.map_err(sql)?, "an event"))
+        .map(|body| {
+            let body = body.map_err(sql)?;
+            *held += body.len();
+            parse(&body, "an event")
+        })
         .collect()
 }
 

@@ -698,7 +698,7 @@ fn memory_of_an_import_does_not_grow_with_the_file() {
     }
     let peaks = [30, 300].map(|megabytes| {
         let place = stored();
-        let filler = "all work and no play ".repeat(1000);
+        let filler = "all work and no play ".repeat(10_000);
         let mut log = String::new();
         let mut trials = 0;
         while log.len() < megabytes << 20 {
@@ -733,7 +733,7 @@ fn memory_of_an_import_does_not_grow_with_the_file() {
         assert!(peak > 0);
         peak
     });
-    assert!(peaks[1] < peaks[0] + 32 * 1024, "{peaks:?} KiB");
+    assert!(peaks[1] < peaks[0] + 16 * 1024, "{peaks:?} KiB");
 }
 
 #[test]
