@@ -1,5 +1,6 @@
 //! Integration tests: one binary, so that the library is linked once.
 
+mod coverage;
 mod faults_stats;
 mod properties_stats;
 mod slow_versions;
