@@ -249,7 +249,7 @@ impl Cell {
                     fail("the ratio is positive and tau between 0 and 1")
                 }
             }
-            Self::Scores(cell) => cell.check().or_else(|what| fail(what)),
+            Self::Scores(cell) => cell.check().or_else(fail),
         }
     }
 }
