@@ -2,6 +2,7 @@
 
 pub mod clustered;
 pub mod count;
+pub mod dual;
 pub mod level;
 pub mod mean;
 pub mod missing;
