@@ -7,11 +7,16 @@ pub mod clustered;
 pub mod confusion;
 pub mod correction;
 pub mod count;
+<<<<<<< HEAD
 pub mod drift;
 pub mod judge_bias;
+=======
+pub mod dual;
+>>>>>>> stats-core
 pub mod level;
 pub mod mean;
 pub mod missing;
+pub mod mover;
 pub mod multiplicity;
 pub mod paired;
 pub mod panel;
@@ -26,6 +31,7 @@ pub mod sample;
 pub mod sequential;
 pub mod special;
 pub mod status;
+pub mod strata;
 pub mod sum;
 pub mod survival;
 pub mod tolerance;

@@ -1,6 +1,7 @@
 //! Integration tests: one binary, so that the library is linked once.
-#![allow(clippy::unwrap_used)]
 
+mod calculator;
+mod coverage;
 mod faults_grading;
 mod faults_judge;
 mod faults_stats;
