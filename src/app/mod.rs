@@ -1,7 +1,6 @@
 //! One function per command: configuration in, result out.
 
 pub mod calculator;
-<<<<<<< HEAD
 pub mod compare;
 mod disagreements;
 pub mod evaluate;
@@ -69,6 +68,4 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
             .hint("restore the suite, or start a new run; the stored run was left as it is"),
     )
 }
-=======
 pub mod coverage;
->>>>>>> stats-core

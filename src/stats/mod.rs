@@ -7,12 +7,9 @@ pub mod clustered;
 pub mod confusion;
 pub mod correction;
 pub mod count;
-<<<<<<< HEAD
 pub mod drift;
 pub mod judge_bias;
-=======
 pub mod dual;
->>>>>>> stats-core
 pub mod level;
 pub mod mean;
 pub mod missing;
