@@ -2,4 +2,5 @@
 
 mod faults_judge;
 mod published;
+mod slow_judge;
 mod vectors;
