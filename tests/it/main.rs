@@ -13,6 +13,7 @@ mod load;
 mod properties_stats;
 mod published;
 mod shipped;
+mod slow_judge;
 mod slow_versions;
 mod traces;
 mod validate;
