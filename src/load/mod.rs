@@ -1,3 +1,57 @@
 //! Files that users write, turned into the model; every problem names file, line and nearest key.
+//!
+//! A file becomes a tree that knows its lines (`document`), the tree is checked against the emitted
+//! schema (`shape`), what fits becomes a typed value, and the typed value is checked for sense
+//! (`check`). Every step goes on after a problem, so that a user sees all of them at once.
 
+// Level 3: this is where files that users write are opened.
+#![allow(clippy::disallowed_methods)]
+
+mod arms;
+mod check;
+mod document;
+mod json;
+mod misfit;
+mod nearest;
+mod place;
 pub mod recorded;
+mod schema;
+mod shape;
+mod suite;
+mod tasks;
+mod text;
+mod validate;
+mod yaml;
+
+use std::path::Path;
+
+pub use arms::{ContentDigest, arms, validate_arms};
+pub use schema::{NAMES as SCHEMAS, schema};
+pub use suite::{LoadedSuite, suite, validate_suite};
+pub use validate::{CheckTraces, Validation, validate};
+
+use crate::base::Error;
+
+/// Reads one JSON file.
+///
+/// # Errors
+///
+/// If the file can't be read, is empty, is not UTF-8, or is not JSON; with the line.
+pub fn json_value(file: &Path) -> crate::base::Result<serde_json::Value> {
+    let text = text::read(file)?;
+    serde_json::from_str(&text)
+        .map_err(|e| Error::input(format!("not JSON: {e}")).at(file, e.line() as u64))
+}
+
+/// Several problems of one file or folder as one error; a single one stays itself.
+///
+/// # Panics
+///
+/// If there are none.
+fn combined(place: &Path, mut problems: Vec<Error>) -> Error {
+    if problems.len() == 1 {
+        return problems.remove(0);
+    }
+    let message = format!("{} problems", problems.len());
+    Error::many(message, problems).in_file(place)
+}

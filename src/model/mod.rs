@@ -6,6 +6,7 @@ pub mod estimate;
 pub mod expect;
 pub mod grade;
 pub mod measure;
+pub mod metric;
 pub mod plan;
 pub mod report;
 pub mod score;

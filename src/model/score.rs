@@ -29,6 +29,21 @@ pub struct ScoreTable {
     pub state: Vec<RowState>,
     /// Measures.
     pub measures: Vec<MeasureColumn>,
+    /// Why valid trials have no value, counted.
+    pub unscored: Vec<Unscored>,
+}
+
+/// Why some valid trials of an arm have no value of a measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unscored {
+    /// Arm.
+    pub arm: u16,
+    /// Measure.
+    pub measure: Measure,
+    /// The reason, as a snake_case code.
+    pub reason: String,
+    /// Trials.
+    pub trials: u64,
 }
 
 /// One segment key with a value per task.
@@ -79,6 +94,15 @@ impl ScoreTable {
     /// The column of a measure.
     pub fn column(&self, measure: Measure) -> Option<&MeasureColumn> {
         self.measures.iter().find(|c| c.measure == measure)
+    }
+
+    /// The most frequent reason why an arm's valid trials have no value of a measure.
+    pub fn main_reason(&self, arm: u16, measure: Measure) -> Option<&str> {
+        self.unscored
+            .iter()
+            .filter(|u| u.arm == arm && u.measure == measure)
+            .max_by_key(|u| (u.trials, std::cmp::Reverse(&u.reason)))
+            .map(|u| u.reason.as_str())
     }
 
     /// Number of rows.

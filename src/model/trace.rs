@@ -43,6 +43,24 @@ pub struct Trace {
     pub notices: Vec<Notice>,
 }
 
+impl Trace {
+    /// Everything but the events.
+    pub fn head(&self) -> Trace {
+        Trace {
+            source: self.source,
+            events: vec![],
+            order_known: self.order_known,
+            asked: self.asked,
+            asked_before: self.asked_before,
+            initial_state: self.initial_state.clone(),
+            final_state: self.final_state.clone(),
+            external: self.external.clone(),
+            truncated: self.truncated.clone(),
+            notices: self.notices.clone(),
+        }
+    }
+}
+
 /// What kind of source a trace came from; decides what its silence means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,6 +7,7 @@
 
 use std::io::{self, Write};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -64,51 +65,73 @@ pub const KINDS: [&str; 16] = [
 const PREVIEW: usize = 200;
 
 /// One event as it stands in a line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireEvent {
+    /// Run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+    /// Trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_id: Option<String>,
+    /// Task, in files that hold several trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// Arm, in files that hold several arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
+    /// Trial index from 0 within arm and task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
+    /// Position in the trial, from 0; assigned once and stable.
     pub sequence: u64,
+    /// What happened.
     pub kind: EventKind,
+    /// Tool or capability concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability: Option<String>,
+    /// Pairs a call with its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
+    /// Sequence of the event that caused this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u64>,
+    /// Monotonic milliseconds since the start of the trial.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "milliseconds"
     )]
+    #[schemars(with = "Option<f64>")]
     pub elapsed_ms: Option<u64>,
+    /// UTC time, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
+    /// Receipt of a committed effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect_receipt: Option<String>,
+    /// Key that identifies one intended effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// Beginning of the payload, or all of it if it is short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_preview: Option<Value>,
+    /// Arguments, result, text, final payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
+    /// blake3 of the canonical payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_digest: Option<Digest>,
+    /// Version of the policy under which an effect was allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_version: Option<String>,
+    /// Tokens and cost of a model call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Private calls: sequence of the earlier call with the same name and arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
+    /// blake3 of the previous event's hash and this event without its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<Digest>,
 }

@@ -1,4 +1,18 @@
-//! All integration tests in one binary: each further one would link everything again.
+//! Integration tests: one binary, so that the library is linked once.
+#![allow(clippy::unwrap_used)]
 
+mod faults_grading;
+mod faults_judge;
+mod faults_stats;
 mod faults_traces;
+mod grading;
+mod grading_odd_input;
+mod layers;
+mod load;
+mod properties_stats;
+mod published;
+mod shipped;
+mod slow_versions;
 mod traces;
+mod validate;
+mod vectors;

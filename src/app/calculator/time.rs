@@ -1,0 +1,171 @@
+//! Time: stopping early, drift, censored times.
+
+use serde_json::Value;
+
+use super::Method;
+use super::agreement::defined;
+use super::answer::{Answer, numbers};
+use super::fields::{Fields, Problem};
+use super::labels::Categories;
+use crate::base::Seed;
+use crate::stats::drift::{TimedTrial, drift_p_value, drift_statistic};
+use crate::stats::sequential::{BettingCs, HedgedCapital, sign_e_value};
+use crate::stats::survival::{Censored, KaplanMeier, kaplan_meier};
+use crate::stats::undefined::Defined;
+
+pub(super) fn method(name: &str) -> Option<Method> {
+    Some(match name {
+        "betting_capital_hedged" => capital,
+        "betting_cs" => sequence,
+        "beta_mixture_sign_e_value" => sign,
+        "drift_statistic" => drift,
+        "kaplan_meier_median" => median,
+        "kaplan_meier_survival" => survival,
+        _ => return None,
+    })
+}
+
+fn alpha(params: &Fields) -> Result<f64, Problem> {
+    Ok(params.optional_number("alpha")?.unwrap_or(0.05))
+}
+
+fn capital(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let mut capital = HedgedCapital::new(params.number("m0")?, alpha(params)?)?;
+    let path: Vec<f64> = input
+        .numbers("x")?
+        .into_iter()
+        .map(|x| capital.observe(x))
+        .collect::<Result<_, _>>()?;
+    Ok(Answer::new()
+        .number("capital_final", path.last().copied())
+        .with("capital_path", numbers(&path))
+        .reason(path.is_empty().then_some("no_values")))
+}
+
+fn sequence(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let grid = params
+        .optional_number("grid")?
+        .map_or(Ok(1000), |_| params.count32("grid"))?;
+    let mut sequence = BettingCs::new(alpha(params)?, grid as usize)?;
+    input
+        .numbers("x")?
+        .into_iter()
+        .try_for_each(|x| sequence.observe(x))?;
+    let limits = sequence.limits();
+    Ok(Answer::new()
+        .number("lower_final", limits.map(|l| l.lower))
+        .number("upper_final", limits.map(|l| l.upper))
+        .reason(limits.is_none().then_some("every_mean_rejected")))
+}
+
+fn sign(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    if params.find("prior").is_some() && params.numbers("prior")? != [0.5, 0.5] {
+        return Err(params.problem("prior", "the prior is [0.5, 0.5], which is fixed"));
+    }
+    let got = sign_e_value(input.count("b_wins")?, input.count("a_wins")?);
+    Ok(Answer::new()
+        .number("e_value", got.e_value)
+        .number("ln_e_value", got.ln_e_value)
+        .number("p_anytime", got.p_anytime))
+}
+
+/// Without `draws` there is no p-value: it depends on the seed.
+fn drift(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let trials = timed(input)?;
+    let got = match drift_statistic(&trials) {
+        Ok(got) => got,
+        Err(reason) => return Ok(defined("statistic", Err(reason))),
+    };
+    let answer = Answer::new()
+        .number("statistic", got.statistic)
+        .number("mean_difference", got.mean_difference)
+        .with("tasks", got.tasks)
+        .with("blocks", got.blocks);
+    if params.find("draws").is_none() {
+        return Ok(answer);
+    }
+    let seed = params
+        .optional_number("seed")?
+        .map_or(Ok(0), |_| params.count("seed"))?;
+    let p = drift_p_value(&trials, params.count32("draws")?, Seed(seed));
+    Ok(answer
+        .number("p", p.ok())
+        .reason(p.err().map(|undefined| undefined.code())))
+}
+
+fn timed(input: &Fields) -> Result<Vec<TimedTrial>, Problem> {
+    let (mut tasks, mut blocks) = (Categories::default(), Categories::default());
+    let code = |trial: &Fields, name: &str, of: &mut Categories| {
+        let value = trial.find(name).unwrap_or(&Value::Null);
+        let missing = || trial.problem(name, "missing");
+        of.code(value, name)?.ok_or_else(missing)
+    };
+    let mut trials = vec![];
+    for trial in input.objects("trials")? {
+        let in_b = match trial.text("arm")? {
+            "a" => false,
+            "b" => true,
+            other => return Err(trial.problem("arm", format!("`{other}` is not a or b"))),
+        };
+        let task = code(&trial, "task", &mut tasks)?;
+        let block = code(&trial, "block", &mut blocks)?;
+        trials.push(TimedTrial {
+            task,
+            in_b,
+            block,
+            y: trial.number("y")?,
+        });
+        trial.all_read()?;
+    }
+    Ok(trials)
+}
+
+fn curve(params: &Fields, input: &Fields) -> Result<Defined<KaplanMeier>, Problem> {
+    let times = input.numbers("times")?;
+    let observed: Vec<bool> = input
+        .list("observed")?
+        .iter()
+        .map(|value| match value {
+            Value::Bool(seen) => Ok(*seen),
+            Value::Number(n) if n.as_f64() == Some(1.0) => Ok(true),
+            Value::Number(n) if n.as_f64() == Some(0.0) => Ok(false),
+            other => Err(input.problem("observed", format!("`{other}` is not 0 or 1"))),
+        })
+        .collect::<Result<_, _>>()?;
+    if times.len() != observed.len() {
+        return Err(input.problem("observed", "another length than times"));
+    }
+    let times: Vec<Censored> = times
+        .into_iter()
+        .zip(observed)
+        .map(|(time, observed)| Censored { time, observed })
+        .collect();
+    Ok(kaplan_meier(&times, params.level()?))
+}
+
+fn median(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let median = match curve(params, input)? {
+        Ok(curve) => curve.median(),
+        Err(reason) => return Ok(defined("estimate", Err(reason))),
+    };
+    // A limit that is null here was not reached: the data do not bound it.
+    Ok(Answer::new()
+        .number("estimate", median.estimate)
+        .number("lower", median.lower)
+        .number("upper", median.upper)
+        .reason(median.estimate.is_none().then_some("median_not_reached")))
+}
+
+fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let at = params.number("at")?;
+    let curve = match curve(params, input)? {
+        Ok(curve) => curve,
+        Err(reason) => return Ok(defined("survival", Err(reason))),
+    };
+    let (survival, limits) = (curve.survival_at(at), curve.limits_at(at));
+    Ok(Answer::new()
+        .number("survival", survival)
+        .number("lower", limits.map(|l| l.lower))
+        .number("upper", limits.map(|l| l.upper))
+        .reason(survival.is_none().then_some("beyond_follow_up")))
+}

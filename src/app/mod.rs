@@ -1,0 +1,70 @@
+//! One function per command: configuration in, result out.
+
+pub mod calculator;
+pub mod compare;
+mod disagreements;
+pub mod evaluate;
+pub mod golden;
+pub mod grade;
+pub mod import;
+pub mod recorded;
+pub mod report;
+mod rules_of_report;
+pub mod run;
+pub mod stats;
+mod tables;
+mod trials;
+pub mod validate;
+pub mod verify;
+
+use std::path::{Path, PathBuf};
+
+use crate::base::{Error, Result};
+use crate::model::estimate::Gate;
+use crate::model::report::Report;
+use crate::model::suite::Suite;
+use crate::store::{RunStore, Source};
+
+/// Says a line to whoever watches.
+pub type Talk<'a> = dyn FnMut(&str) + 'a;
+
+/// What a deciding command did.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The report.
+    pub report: Report,
+    /// The folder that holds it.
+    pub folder: PathBuf,
+}
+
+impl Decided {
+    /// The gate.
+    pub fn gate(&self) -> &Gate {
+        &self.report.gate
+    }
+}
+
+/// The suite on disk from which a run was planned, if it is still there.
+///
+/// # Errors
+///
+/// If it was edited since, or cannot be read.
+fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
+    let recorded = match &store.plan_file().source {
+        Source::Folder(folder) => Some(folder.as_path()),
+        Source::Table => None,
+    };
+    let stored = store.suite()?;
+    let Some(folder) = named.or(recorded.filter(|f| f.exists())) else {
+        return Ok(stored);
+    };
+    let suite = crate::load::suite(folder)?.suite;
+    if suite.digest == stored.digest {
+        return Ok(stored);
+    }
+    Err(
+        Error::input("the suite was edited since the run was planned")
+            .in_file(folder)
+            .hint("restore the suite, or start a new run; the stored run was left as it is"),
+    )
+}

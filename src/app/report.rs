@@ -1,0 +1,89 @@
+//! `assize report`: the report of a run, from what is stored.
+
+use std::path::{Path, PathBuf};
+
+use super::evaluate::Evaluation;
+use super::{Decided, Talk, disagreements};
+use crate::base::Result;
+use crate::model::report::{FailureRow, Report};
+use crate::plan::PlanOptions;
+use crate::report;
+use crate::store::{FileFolder, RunStore};
+
+/// Writes the report of a run again.
+///
+/// # Errors
+///
+/// If there is no run, or files fail.
+pub fn report(run: &Path, talk: &mut Talk) -> Result<Decided> {
+    let store = RunStore::open(run)?;
+    if let Err(edited) = super::suite_of_run(&store, None) {
+        talk(&format!(
+            "note: {}; this report is made from the suite as it was",
+            edited.message()
+        ));
+    }
+    let folder = store.dir().join("report");
+    write(vec![&store], &PlanOptions::default(), folder, talk)
+}
+
+/// Evaluates one or two runs and writes every file of the report.
+///
+/// # Errors
+///
+/// If a store is damaged, a chosen arm is absent, or files fail.
+pub fn write(
+    stores: Vec<&RunStore>,
+    choices: &PlanOptions,
+    folder: PathBuf,
+    talk: &mut Talk,
+) -> Result<Decided> {
+    let evaluation = Evaluation::new(stores, choices)?;
+    let report = evaluation.report()?;
+    let samples = disagreements::samples(&evaluation)?;
+    let failures = failures(&evaluation)?;
+    let files = FileFolder::create(&folder)?;
+    files.write("report.json", |out| report::json::write(&report, out))?;
+    let markdown = report::markdown::render(&report, &samples)?;
+    files.write("report.md", |out| out.write_all(markdown.as_bytes()))?;
+    files.write("estimates.csv", |out| {
+        report::csv::estimates(&report.estimates, out)
+    })?;
+    files.write("comparisons.csv", |out| {
+        report::csv::comparisons(&report.comparisons, out)
+    })?;
+    files.write("accounting.csv", |out| {
+        report::csv::accounting(&report.accounting, out)
+    })?;
+    files.write("failures.csv", |out| report::csv::failures(&failures, out))?;
+    files.write("disagreements.csv", |out| {
+        report::csv::disagreements(&samples, out)
+    })?;
+    super::trials::write(&evaluation, &files)?;
+    talk(&format!("report in {}", folder.display()));
+    Ok(Decided { report, folder })
+}
+
+fn failures(evaluation: &Evaluation) -> Result<Vec<FailureRow>> {
+    let mut rows = Vec::new();
+    for (at, store) in evaluation.stores.iter().enumerate() {
+        store.for_each_failure(|mut failure| {
+            if let Some(name) = evaluation.reported_name(at, &failure.arm) {
+                failure.arm = name.to_owned();
+                rows.push(failure);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(rows)
+}
+
+/// The report of a run that was written before; for tests and scripts.
+///
+/// # Errors
+///
+/// If it is not of this version's contract.
+pub fn read(bytes: &[u8]) -> Result<Report> {
+    serde_json::from_slice(bytes)
+        .map_err(|e| crate::base::Error::input(format!("not a report of this version: {e}")))
+}

@@ -1,0 +1,134 @@
+//! Score tables of one or two runs side by side.
+
+use std::collections::HashMap;
+
+use super::evaluate::{EvaluatedArm, Evaluation};
+use crate::base::{ArmId, Result, TaskId};
+use crate::model::measure::Dimension;
+use crate::model::report::{ArmInfo, InfrastructureRow};
+use crate::model::score::{MeasureColumn, ScoreTable, SegmentColumn, Unscored};
+use crate::store::RunStore;
+
+/// The arms of all runs; a name that occurs in both runs gets the run's id behind it.
+pub(super) fn named_arms(stores: &[&RunStore]) -> Vec<EvaluatedArm> {
+    let mut arms: Vec<EvaluatedArm> = Vec::new();
+    for (store, run) in stores.iter().enumerate() {
+        let plan = run.plan();
+        for arm in &plan.body.arms {
+            let taken = arms.iter().any(|a| a.info.name == arm.id.as_str());
+            let name = if taken {
+                format!("{}@{}", arm.id, plan.run)
+            } else {
+                arm.id.to_string()
+            };
+            arms.push(EvaluatedArm {
+                store,
+                stored: arm.id.clone(),
+                info: ArmInfo {
+                    name,
+                    digest: arm.digest.to_string(),
+                    model: arm.model.clone(),
+                    trials: arm.trials,
+                    recorded: arm.recorded,
+                },
+            });
+        }
+    }
+    arms
+}
+
+/// Puts tables together: arms one after the other, tasks by id.
+pub(super) fn side_by_side(mut tables: Vec<ScoreTable>, arms: &[EvaluatedArm]) -> ScoreTable {
+    let mut whole = tables.remove(0);
+    for table in tables {
+        append(&mut whole, table);
+    }
+    whole.arms = arms
+        .iter()
+        .map(|a| ArmId::new(a.info.name.clone()))
+        .collect();
+    whole
+}
+
+fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
+    let mut position: HashMap<TaskId, u32> = whole
+        .tasks
+        .iter()
+        .enumerate()
+        .map(|(i, t)| (t.clone(), i as u32))
+        .collect();
+    let shift = whole.arms.len() as u16;
+    let next_cluster = whole.clusters.iter().flatten().max().map_or(0, |c| c + 1);
+    for (at, task) in other.tasks.iter().enumerate() {
+        if position.contains_key(task) {
+            continue;
+        }
+        position.insert(task.clone(), whole.tasks.len() as u32);
+        whole.tasks.push(task.clone());
+        if let Some(clusters) = &mut whole.clusters {
+            clusters.push(next_cluster + at as u32);
+        }
+        for column in &mut whole.segments {
+            column
+                .values
+                .push(value_of(&other.segments, &column.key, at));
+        }
+    }
+    whole.arms.append(&mut other.arms);
+    whole.arm.extend(other.arm.iter().map(|a| a + shift));
+    whole.task.extend(
+        other
+            .task
+            .iter()
+            .map(|&t| position[&other.tasks[t as usize]]),
+    );
+    whole.index.append(&mut other.index);
+    whole.state.append(&mut other.state);
+    for (column, more) in whole.measures.iter_mut().zip(other.measures) {
+        let MeasureColumn {
+            mut value,
+            mut cell,
+            ..
+        } = more;
+        column.value.append(&mut value);
+        column.cell.append(&mut cell);
+    }
+    let shifted = |u: Unscored| Unscored {
+        arm: u.arm + shift,
+        ..u
+    };
+    whole
+        .unscored
+        .extend(other.unscored.into_iter().map(shifted));
+}
+
+fn value_of(segments: &[SegmentColumn], key: &str, task: usize) -> Option<String> {
+    segments
+        .iter()
+        .find(|s| s.key == key)
+        .and_then(|s| s.values[task].clone())
+}
+
+/// Planned trials of which nothing is stored, by arm.
+pub(super) fn unrecorded(evaluation: &Evaluation) -> Result<Vec<InfrastructureRow>> {
+    let mut rows = Vec::new();
+    for arm in &evaluation.arms {
+        let store = evaluation.stores[arm.store];
+        let planned = store.plan().body.tasks.len() as u64 * u64::from(arm.info.trials);
+        let stored = store.trials_of(&arm.stored)?;
+        if stored < planned {
+            rows.push(InfrastructureRow {
+                arm: arm.info.name.clone(),
+                boundary: "trace".to_owned(),
+                code: "no_record".to_owned(),
+                trials: planned - stored,
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// The dimension with this name.
+pub(super) fn dimension(name: &str) -> Option<Dimension> {
+    Dimension::ALL.into_iter().find(|d| d.name() == name)
+}

@@ -1,0 +1,95 @@
+//! The wide table of all trials: `trials.csv`, and Parquet where the build has it.
+
+use super::evaluate::Evaluation;
+use crate::base::Result;
+use crate::model::measure::{Dimension, Measure};
+use crate::model::score::{CellState, RowState, ScoreTable};
+use crate::report::csv::{Column, columns};
+use crate::store::FileFolder;
+
+/// Writes `trials.csv`, and with the feature `frames` `tables/trials.parquet` of a single run.
+///
+/// # Errors
+///
+/// If a file cannot be written.
+pub(super) fn write(evaluation: &Evaluation, files: &FileFolder) -> Result<()> {
+    let table = &evaluation.table;
+    files.write("trials.csv", |out| {
+        columns(table.len(), &of_trials(table), out)
+    })?;
+    #[cfg(feature = "frames")]
+    if let [run] = evaluation.stores[..] {
+        let folder = FileFolder::create(&run.dir().join("tables"))?;
+        folder.write("trials.parquet", |out| {
+            crate::frame::write_parquet(table.len(), &of_trials(table), out)
+        })?;
+    }
+    Ok(())
+}
+
+/// One row per planned trial: place, how it ended, and every measure; why a value is absent stands in
+/// the state column of its dimension.
+fn of_trials(table: &ScoreTable) -> Vec<Column<'_>> {
+    let task = |row: usize| table.task[row] as usize;
+    let mut all = vec![
+        Column::text("arm", |row| {
+            Some(table.arms[usize::from(table.arm[row])].as_str())
+        }),
+        Column::text("task", move |row| Some(table.tasks[task(row)].as_str())),
+        Column::integer("trial", |row| Some(i64::from(table.index[row]))),
+        Column::text("status", |row| Some(status(table.state[row]))),
+        Column::text("boundary", |row| boundary(table.state[row])),
+    ];
+    for segment in &table.segments {
+        let name = format!("segment.{}", segment.key);
+        all.push(Column::text(name, move |row| {
+            segment.values[task(row)].as_deref()
+        }));
+    }
+    if let Some(clusters) = &table.clusters {
+        all.push(Column::integer("cluster", move |row| {
+            Some(i64::from(clusters[task(row)]))
+        }));
+    }
+    for dimension in Dimension::ALL {
+        let Some(main) = Measure::ALL
+            .into_iter()
+            .find(|m| m.dimension() == dimension)
+        else {
+            continue;
+        };
+        if let Some(column) = table.column(main) {
+            let name = format!("{}_state", dimension.name());
+            all.push(Column::text(name, move |row| Some(state(column.cell[row]))));
+        }
+    }
+    for column in &table.measures {
+        let value = |row: usize| (column.cell[row] == CellState::Scored).then(|| column.value[row]);
+        all.push(Column::number(column.measure.name(), value));
+    }
+    all
+}
+
+fn status(state: RowState) -> &'static str {
+    match state {
+        RowState::NotStarted => "not_started",
+        RowState::Valid => "valid",
+        RowState::Infra(_) => "infrastructure",
+    }
+}
+
+fn boundary(state: RowState) -> Option<&'static str> {
+    match state {
+        RowState::Infra(boundary) => Some(boundary.name()),
+        _ => None,
+    }
+}
+
+fn state(cell: CellState) -> &'static str {
+    match cell {
+        CellState::Scored => "scored",
+        CellState::NotApplicable => "not_applicable",
+        CellState::Ungradable => "ungradable",
+        CellState::NoTrial => "no_trial",
+    }
+}

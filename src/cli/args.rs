@@ -1,0 +1,283 @@
+//! The command line.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::number;
+use crate::app;
+use crate::base::{ArmId, Result};
+
+/// May we swap this model, and what gets worse if we do?
+#[derive(Debug, Parser)]
+#[command(name = "assize", version, max_term_width = 100)]
+pub struct Args {
+    /// What to print: text for people, or JSON for scripts
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "text",
+        env = "ASSIZE_FORMAT"
+    )]
+    pub format: Format,
+    /// Threads for grading and resampling (the results do not depend on it)
+    #[arg(long, global = true, env = "ASSIZE_THREADS")]
+    pub threads: Option<usize>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a suite against two arms: plan, run or import, grade, compare, report; exits with the gate's code
+    Run(RunArgs),
+    /// Turn recorded traces, or a table of results, into trials of a run
+    Import(ImportArgs),
+    /// Grade a run again from its stored evidence
+    Grade {
+        /// Run folder
+        run: PathBuf,
+        /// Suite folder. Default: the one the run was planned from
+        #[arg(long)]
+        suite: Option<PathBuf>,
+    },
+    /// Decide from what is stored, and write the report; exits with the gate's code
+    Compare(CompareArgs),
+    /// Write the report of a run again from what is stored
+    Report {
+        /// Run folder
+        run: PathBuf,
+    },
+    /// Print every problem of suites, arms and traces, each with file and line
+    Validate {
+        /// Suite folders, folders of suites, arms files, task files, traces. Default: suites
+        paths: Vec<PathBuf>,
+    },
+    /// Print the JSON Schema of a file format: suite, task, arms, trace, report
+    Schema {
+        /// Name of the format
+        name: String,
+    },
+    /// Freeze golden traces, or check traces against a suite's contracts
+    Golden(GoldenArgs),
+    /// Re-derive every digest of a run
+    Verify {
+        /// Run folder
+        run: PathBuf,
+    },
+    /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
+    Stats {
+        /// JSON file
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// Suite folder
+    pub suite: PathBuf,
+    /// Arms file. Default: SUITE/arms.yaml
+    #[arg(long)]
+    pub arms: Option<PathBuf>,
+    #[command(flatten)]
+    pub roles: Roles,
+    /// Trials per task
+    #[arg(short = 'k', long = "trials", visible_aliases = ["epochs", "repeat"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// Root of all randomness. Default: 7
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Run folder. Default: runs/ and 12 digits of the plan's digest
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// Who is compared with whom, and how.
+#[derive(Debug, clap::Args)]
+pub struct Roles {
+    /// Arm in use now. Default: the suite's decision
+    #[arg(long)]
+    pub baseline: Option<String>,
+    /// Arm that may replace it. Default: the suite's decision
+    #[arg(long)]
+    pub candidate: Option<String>,
+    /// Margin of a dimension or metric, e.g. outcome=0.05 or tool_calls.mean=1.2
+    #[arg(long = "margin", value_name = "NAME=VALUE")]
+    pub margins: Vec<String>,
+    /// Declare that time of day played no part, for arms that did not run interleaved
+    #[arg(long)]
+    pub assume_schedule: bool,
+}
+
+/// How recorded traces are read.
+#[derive(Debug, clap::Args)]
+pub struct Reading {
+    /// What tool arguments that are not JSON mean: an error in the file, or the agent's failure
+    #[arg(long, value_enum, default_value = "error")]
+    pub malformed_arguments: Malformed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Malformed {
+    Error,
+    Agent,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// native, small, openai-chat, tau2, table, or auto
+    pub kind: String,
+    /// Files or folders
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Suite folder; a table can do without
+    #[arg(long)]
+    pub suite: Option<PathBuf>,
+    /// Arm that the trials belong to; a table may name its own
+    #[arg(long)]
+    pub arm: Option<String>,
+    /// Model behind the arm, for the report
+    #[arg(long)]
+    pub model: Option<String>,
+    /// Run folder, made if it does not exist
+    #[arg(long)]
+    pub run: PathBuf,
+    /// Trials per task that were planned. Default: the most that were recorded of a task
+    #[arg(short = 'k', long = "trials", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// Root of all randomness. Default: 7
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Column of a table, e.g. outcome=reward or segment.region=region
+    #[arg(long = "map", value_name = "KEY=COLUMN")]
+    pub map: Vec<String>,
+    #[command(flatten)]
+    pub roles: Roles,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// Run folder
+    pub run: PathBuf,
+    /// Second run folder, if the candidate is stored there
+    pub run2: Option<PathBuf>,
+    #[command(flatten)]
+    pub roles: Roles,
+    /// Folder for the report of two runs. Default: RUN/report-RUN2
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct GoldenArgs {
+    #[command(subcommand)]
+    pub command: GoldenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum GoldenCommand {
+    /// Store one trace per task of a run as golden, and draft contracts for tasks that have none
+    Freeze {
+        /// Run folder
+        run: PathBuf,
+        /// Suite folder. Default: the one the run was planned from
+        #[arg(long)]
+        suite: Option<PathBuf>,
+        /// Arm whose traces are frozen. Default: the baseline
+        #[arg(long)]
+        arm: Option<String>,
+    },
+    /// Check traces against the contracts; exits 1 on drift, missing keys or a vanished case
+    Check {
+        /// Suite folder
+        suite: PathBuf,
+        /// Folder of traces. Default: SUITE/golden
+        #[arg(long)]
+        traces: Option<PathBuf>,
+    },
+}
+
+impl Roles {
+    fn margins(&self) -> Result<BTreeMap<String, f64>> {
+        self.margins.iter().map(|m| number(m)).collect()
+    }
+
+    fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
+        Ok(crate::plan::PlanOptions {
+            baseline: self.baseline.as_deref().map(ArmId::from),
+            candidate: self.candidate.as_deref().map(ArmId::from),
+            trials,
+            seed,
+            margins: self.margins()?,
+            assume_schedule: self.assume_schedule,
+        })
+    }
+}
+
+impl RunArgs {
+    pub fn options(&self) -> Result<app::run::RunOptions> {
+        Ok(app::run::RunOptions {
+            suite: self.suite.clone(),
+            arms: self.arms.clone(),
+            out: self.out.clone(),
+            plan: self.roles.options(self.trials, self.seed)?,
+            malformed_is_agent: self.reading.malformed_arguments == Malformed::Agent,
+        })
+    }
+}
+
+impl ImportArgs {
+    pub fn options(&self) -> Result<app::import::ImportCommand> {
+        Ok(app::import::ImportCommand {
+            kind: self.kind.clone(),
+            files: self.files.clone(),
+            suite: self.suite.clone(),
+            arm: self.arm.as_deref().map(ArmId::from),
+            model: self.model.clone(),
+            run: self.run.clone(),
+            map: self.map.clone(),
+            plan: self.roles.options(self.trials, self.seed)?,
+            malformed_is_agent: self.reading.malformed_arguments == Malformed::Agent,
+        })
+    }
+}
+
+impl CompareArgs {
+    pub fn options(&self) -> Result<app::compare::CompareCommand> {
+        Ok(app::compare::CompareCommand {
+            run: self.run.clone(),
+            run2: self.run2.clone(),
+            out: self.out.clone(),
+            roles: self.roles.options(None, None)?,
+        })
+    }
+}
+
+impl GoldenArgs {
+    pub fn task(&self) -> app::golden::GoldenCommand {
+        match &self.command {
+            GoldenCommand::Freeze { run, suite, arm } => app::golden::GoldenCommand::Freeze {
+                run: run.clone(),
+                suite: suite.clone(),
+                arm: arm.as_deref().map(ArmId::from),
+            },
+            GoldenCommand::Check { suite, traces } => app::golden::GoldenCommand::Check {
+                suite: suite.clone(),
+                traces: traces.clone(),
+            },
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Arguments, talk, and exit codes: the only place that prints.
+
+mod args;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::app;
+use crate::base::{Error, Result};
+use args::{Args, Command, Format};
+
+/// Runs the command line and returns the process's exit code.
+///
+/// Data goes to stdout, talk to stderr. Exit codes: 0 done, or the gate passed; 1 the gate failed, or
+/// a check refused; 2 wrong usage or invalid input; 3 the gate is inconclusive; 4 infrastructure, or
+/// our own trouble with files.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are printed to stdout and succeed; everything else is wrong usage.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    if let Some(threads) = args.threads {
+        // A pool that exists already can only be that of a test; its answer does not depend on it.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global();
+    }
+    match dispatch(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            render::error(&error);
+            ExitCode::from(error.kind().exit_code())
+        }
+    }
+}
+
+fn dispatch(args: Args) -> Result<u8> {
+    let format = args.format;
+    match args.command {
+        Command::Run(run) => {
+            let done = app::run::run(&run.options()?, &mut render::talk)?;
+            render::decided(&done, format)
+        }
+        Command::Import(import) => {
+            let done = app::import::import(&import.options()?, &mut render::talk)?;
+            render::imported(&done, format)
+        }
+        Command::Grade { run, suite } => {
+            let trials = app::grade::grade(&run, suite.as_deref())?;
+            render::talk(&format!("graded {trials} trials"));
+            Ok(0)
+        }
+        Command::Compare(compare) => {
+            let done = app::compare::compare(&compare.options()?, &mut render::talk)?;
+            render::decided(&done, format)
+        }
+        Command::Report { run } => {
+            let done = app::report::report(&run, &mut render::talk)?;
+            render::decided(&done, format)?;
+            Ok(0)
+        }
+        Command::Validate { paths } => {
+            let problems = app::validate::validate(&paths);
+            render::problems(&problems, format)
+        }
+        Command::Schema { name } => {
+            render::json(&app::validate::schema(&name)?)?;
+            Ok(0)
+        }
+        Command::Golden(golden) => render::golden(&app::golden::golden(&golden.task())?, format),
+        Command::Verify { run } => render::verification(&app::verify::verify(&run)?, format),
+        Command::Stats { file } => {
+            render::json(&app::stats::stats(&file)?)?;
+            Ok(0)
+        }
+    }
+}
+
+/// Splits `NAME=NUMBER`.
+fn number(text: &str) -> Result<(String, f64)> {
+    let Some((key, value)) = text
+        .split_once('=')
+        .map(|(k, v)| (k.trim().to_owned(), v.trim()))
+    else {
+        return Err(Error::input(format!(
+            "`{text}` is not of the form NAME=NUMBER"
+        )));
+    };
+    match value.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok((key, number)),
+        _ => Err(Error::input(format!(
+            "`{value}` in `{text}` is not a number"
+        ))),
+    }
+}
+
+/// Whether a command's result is wanted for a machine.
+fn wants_json(format: Format) -> bool {
+    format == Format::Json
+}

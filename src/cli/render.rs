@@ -1,0 +1,250 @@
+//! Results as text for people or JSON for scripts.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::args::Format;
+use super::wants_json;
+use crate::app::Decided;
+use crate::app::golden::Golden;
+use crate::app::import::Imported;
+use crate::base::{Error, Result};
+use crate::grade::golden::GoldenResult;
+use crate::load::Validation;
+use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
+use crate::store::Verification;
+
+/// Says a line to whoever watches.
+pub fn talk(line: &str) {
+    // Nobody may be listening; that is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Prints an error with its parts and hints.
+pub fn error(error: &Error) {
+    let mut text = String::from("error: ");
+    text.push_str(&error.to_string());
+    talk(&text);
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        // A reader that stopped reading (`| head`) has what it wanted.
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(e) => Err(Error::io(format!("cannot write to stdout: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Prints a value as JSON.
+pub fn json(value: &impl Serialize) -> Result<()> {
+    print(&serde_json::to_string_pretty(value).map_err(|e| Error::io(e.to_string()))?)
+}
+
+/// Prints the decision and returns the gate's exit code.
+pub fn decided(done: &Decided, format: Format) -> Result<u8> {
+    let gate = done.gate();
+    if wants_json(format) {
+        json(&done.report)?;
+        return Ok(gate.exit_code);
+    }
+    let mut text = String::new();
+    for comparison in done
+        .report
+        .comparisons
+        .iter()
+        .filter(|c| c.segment.is_none())
+    {
+        text.push_str(&comparison_line(comparison));
+    }
+    for estimate in done
+        .report
+        .estimates
+        .iter()
+        .filter(|e| e.status == EstimateStatus::NotMeasured)
+    {
+        text.push_str(&not_measured_line(estimate));
+    }
+    if gate.rules.is_empty() {
+        text.push_str("gate: none; the suite declares no rules, so nothing was decided\n");
+    } else {
+        for rule in &gate.rules {
+            let reason = rule
+                .reason
+                .as_deref()
+                .map(|r| format!(" ({r})"))
+                .unwrap_or_default();
+            text.push_str(&format!(
+                "rule {} {}: {}{reason}\n",
+                rule.metric, rule.rule, rule.result
+            ));
+        }
+        text.push_str(&format!(
+            "gate: {} (exit code {})\n",
+            gate.result, gate.exit_code
+        ));
+    }
+    text.push_str(&format!(
+        "report: {}",
+        done.folder.join("report.md").display()
+    ));
+    print(&text)?;
+    Ok(gate.exit_code)
+}
+
+fn comparison_line(row: &ComparisonRow) -> String {
+    let number = |v: Option<f64>| v.map_or("–".to_owned(), |v| format!("{v:.3}"));
+    let reason = row
+        .reason
+        .as_deref()
+        .map(|r| format!(": {r}"))
+        .unwrap_or_default();
+    format!(
+        "{:<12} {:<22} {:>7} [{}, {}]  {}{reason}\n",
+        row.dimension.name(),
+        row.metric,
+        number(row.value),
+        number(row.low),
+        number(row.high),
+        row.decision.name()
+    )
+}
+
+fn not_measured_line(row: &EstimateRow) -> String {
+    let reason = row.reason.as_deref().unwrap_or("");
+    format!(
+        "{:<12} {:<22} not measured in {}: {reason}\n",
+        row.dimension.name(),
+        row.metric,
+        row.arm
+    )
+}
+
+/// Prints what an import did.
+pub fn imported(done: &Imported, format: Format) -> Result<u8> {
+    let arms: Vec<&str> = done.arms.iter().map(|a| a.as_str()).collect();
+    if wants_json(format) {
+        json(&serde_json::json!({
+            "run": done.run, "arms": arms, "trials": done.count.read, "new": done.count.new,
+        }))?;
+        return Ok(0);
+    }
+    print(&format!(
+        "{} trials of {} in {}; `assize compare {}` decides",
+        done.count.read,
+        arms.join(", "),
+        done.run.display(),
+        done.run.display()
+    ))?;
+    Ok(0)
+}
+
+/// Prints every problem; exit code 2 if there are any.
+pub fn problems(found: &Validation, format: Format) -> Result<u8> {
+    let code = if found.problems.is_empty() { 0 } else { 2 };
+    if wants_json(format) {
+        let problems: Vec<_> = found.problems.iter().map(problem).collect();
+        json(&serde_json::json!({
+            "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "traces": found.traces,
+            "problems": problems,
+        }))?;
+        return Ok(code);
+    }
+    let mut text: String = found.problems.iter().map(|p| format!("{p}\n")).collect();
+    text.push_str(&format!(
+        "{} suites, {} tasks, {} arms, {} trace files or folders: {} problems",
+        found.suites,
+        found.tasks,
+        found.arms,
+        found.traces,
+        found.problems.len()
+    ));
+    print(&text)?;
+    Ok(code)
+}
+
+fn problem(error: &Error) -> serde_json::Value {
+    serde_json::json!({
+        "message": error.message(), "file": error.file(), "line": error.line(), "hints": error.hints(),
+    })
+}
+
+/// Prints a golden command's result; exit code 1 if a check failed.
+pub fn golden(done: &Golden, format: Format) -> Result<u8> {
+    match done {
+        Golden::Checked(results) => checked(results, format),
+        Golden::Frozen {
+            folder,
+            tasks,
+            drafts,
+        } => {
+            if wants_json(format) {
+                json(&serde_json::json!({"folder": folder, "tasks": tasks, "drafts": drafts}))?;
+                return Ok(0);
+            }
+            let mut text = format!("{} golden traces in {}", tasks.len(), folder.display());
+            for draft in drafts {
+                text.push_str(&format!(
+                    "\ndrafted a contract to look at: {}",
+                    draft.display()
+                ));
+            }
+            print(&text)?;
+            Ok(0)
+        }
+    }
+}
+
+fn checked(results: &[GoldenResult], format: Format) -> Result<u8> {
+    let failed = results.iter().filter(|r| !r.passed()).count();
+    let code = u8::from(failed > 0);
+    if wants_json(format) {
+        json(&serde_json::json!({"failed": failed, "results": results}))?;
+        return Ok(code);
+    }
+    let mut text = String::new();
+    for result in results {
+        let mark = if result.passed() { "PASS" } else { "FAIL" };
+        let hash = result.path_hash.as_deref().unwrap_or("no trace");
+        text.push_str(&format!("{mark} {} {hash}\n", result.task));
+        for failure in &result.failures {
+            let events: Vec<String> = failure.events.iter().map(u64::to_string).collect();
+            let events = if events.is_empty() {
+                String::new()
+            } else {
+                format!(" (events {})", events.join(" "))
+            };
+            text.push_str(&format!(
+                "  - {}: {}{events}\n",
+                failure.rule, failure.reason
+            ));
+        }
+    }
+    text.push_str(&format!("{} checked, {failed} failed", results.len()));
+    print(&text)?;
+    Ok(code)
+}
+
+/// Prints what verification found; exit code 1 if something does not match.
+pub fn verification(found: &Verification, format: Format) -> Result<u8> {
+    let code = u8::from(!found.mismatches.is_empty());
+    if wants_json(format) {
+        json(found)?;
+        return Ok(code);
+    }
+    let mut text: String = found
+        .mismatches
+        .iter()
+        .map(|m| format!("MISMATCH {m}\n"))
+        .collect();
+    text.push_str(&format!(
+        "{} trials and {} events: {} mismatches",
+        found.trials,
+        found.events,
+        found.mismatches.len()
+    ));
+    print(&text)?;
+    Ok(code)
+}

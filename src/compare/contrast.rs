@@ -1,0 +1,239 @@
+//! Two arms on one metric in one segment: the paired contrast and what may stand in its way.
+
+use super::decision::MissingState;
+use crate::base::{Result, Seed};
+use crate::estimate::{Context, Segment, TaskCells, partial_tasks, task_scores, unit_means};
+use crate::model::metric::{Contrast, Metric};
+use crate::stats::missing::manski_difference;
+use crate::stats::paired::bp_hall;
+use crate::stats::permutation::sign_flip;
+use crate::stats::power::mde;
+use crate::stats::ratio::ratio_of_means;
+use crate::stats::sample::Paired;
+use crate::stats::special::{normal_quantile, t_quantile};
+use crate::stats::{Limits, Status};
+
+/// Power at which minimum detectable effects are stated.
+pub const POWER: f64 = 0.80;
+
+/// Random sign patterns where exact enumeration is too long.
+const DRAWS: u64 = 9_999;
+
+/// The paired contrast of two arms.
+#[derive(Clone, Debug)]
+pub struct Contrasted {
+    /// B − A, or B/A.
+    pub value: Option<f64>,
+    /// Its limits.
+    pub interval: Option<Limits>,
+    /// Method id.
+    pub method: &'static str,
+    /// Two-sided p, dual to the interval.
+    pub p: Option<f64>,
+    /// Sign-flip p, a sensitivity line.
+    pub p_sign_flip: Option<f64>,
+    /// How far the interval may be used.
+    pub status: Status,
+    /// Why there is no interval.
+    pub reason: Option<String>,
+    /// n_c of the units.
+    pub n_c: Option<f64>,
+    /// Minimum detectable effect at power .80: a difference, or a factor.
+    pub mde: Option<f64>,
+    /// Variance of one unit's difference.
+    pub unit_variance: Option<f64>,
+    /// Paired tasks.
+    pub tasks: usize,
+    /// Planned tasks that are not paired.
+    pub unpaired: usize,
+    /// What is missing.
+    pub missing: MissingState,
+    /// Codes of warnings.
+    pub notices: Vec<String>,
+}
+
+/// The cells of one metric in both arms.
+pub struct Pair<'a> {
+    /// Metric.
+    pub metric: &'a Metric,
+    /// Baseline.
+    pub a: &'a TaskCells,
+    /// Candidate.
+    pub b: &'a TaskCells,
+}
+
+/// Contrasts two arms; `seed` drives the sign-flip only where exact enumeration is too long.
+///
+/// # Errors
+///
+/// If scores are outside their range: the store is damaged.
+pub fn contrast(
+    context: &Context,
+    pair: &Pair,
+    segment: &Segment,
+    strict: bool,
+    seed: Seed,
+) -> Result<Contrasted> {
+    let concerned = concerned(pair, segment);
+    let mut found = match pair.metric.contrast() {
+        Contrast::Difference => difference(context, pair, &concerned, strict, seed)?,
+        Contrast::Ratio => ratio(context, pair, &concerned)?,
+    };
+    found.missing = missing(context, pair, &concerned, strict, seed)?;
+    found.tasks = concerned.iter().filter(|&&t| is_paired(pair, t)).count();
+    found.unpaired = segment.tasks.len() - found.tasks;
+    let left_out = segment.tasks.len() - concerned.len();
+    if left_out > 0 {
+        found.notices.push("conditional_on_opportunity".to_owned());
+    }
+    Ok(found)
+}
+
+/// The tasks that the measure concerns in both arms: a task in which no trial of an arm had an
+/// opportunity says nothing about that arm, and is not missing.
+fn concerned(pair: &Pair, segment: &Segment) -> Vec<usize> {
+    let both = |&t: &usize| !pair.a.never_applies(t) && !pair.b.never_applies(t);
+    segment.tasks.iter().copied().filter(both).collect()
+}
+
+fn is_paired(pair: &Pair, task: usize) -> bool {
+    pair.a.scored[task] > 0 && pair.b.scored[task] > 0
+}
+
+fn difference(
+    context: &Context,
+    pair: &Pair,
+    tasks: &[usize],
+    strict: bool,
+    seed: Seed,
+) -> Result<Contrasted> {
+    let (a, b) = (task_scores(pair.a, tasks), task_scores(pair.b, tasks));
+    let clusters = context.clusters(tasks);
+    let paired = Paired::from_arms(&a, &b, clusters.as_deref(), &context.weights)?;
+    let found = bp_hall(&paired, context.level, strict);
+    let variance = paired.unit_variance();
+    let flips: Vec<f64> = paired
+        .unit_means
+        .iter()
+        .zip(&paired.units.unit_weights)
+        .map(|(d, w)| d * w)
+        .collect();
+    Ok(Contrasted {
+        value: found.estimate,
+        interval: found.limits(),
+        method: found.method,
+        p: found.p,
+        p_sign_flip: (!flips.is_empty()).then(|| sign_flip(&flips, seed, DRAWS).p_two_sided),
+        status: found.status,
+        reason: found.reason.map(str::to_owned),
+        n_c: (found.n_c > 0.0).then_some(found.n_c),
+        mde: variance.and_then(|v| mde(found.n_c, v, context.level, POWER)),
+        unit_variance: variance,
+        tasks: 0,
+        unpaired: 0,
+        missing: MissingState::default(),
+        notices: found.notices.iter().map(|n| n.code.clone()).collect(),
+    })
+}
+
+fn ratio(context: &Context, pair: &Pair, tasks: &[usize]) -> Result<Contrasted> {
+    let units = unit_means(
+        context,
+        tasks,
+        |t| Some([pair.a.mean(t)?, pair.b.mean(t)?]),
+        |t| pair.a.scored[t] + pair.b.scored[t],
+    )?;
+    let side = |side: usize| units.iter().map(|u| u[side]).collect::<Vec<f64>>();
+    let (a, b) = (side(0), side(1));
+    let found = ratio_of_means(&a, &b, context.level)?;
+    let quantiles = found
+        .df
+        .map(|df| t_quantile(1.0 - context.level.tail(), df) + normal_quantile(POWER));
+    Ok(Contrasted {
+        value: found.estimate,
+        interval: found
+            .lower
+            .zip(found.upper)
+            .map(|(lower, upper)| Limits { lower, upper }),
+        method: "ratio_of_means_jackknife",
+        p: found.p,
+        p_sign_flip: None,
+        status: found.status,
+        reason: found.reason.map(str::to_owned),
+        n_c: found.n_eff,
+        mde: quantiles.zip(found.log_se).map(|(q, se)| (q * se).exp()),
+        unit_variance: found.log_se.zip(found.n_eff).map(|(se, n)| se * se * n),
+        tasks: 0,
+        unpaired: 0,
+        missing: MissingState::default(),
+        notices: vec![],
+    })
+}
+
+/// What is missing: rates per arm, weight of the tasks that are not paired, and the contrast on the
+/// worst and the best completion. Costs have no bounds, so they have no completions.
+fn missing(
+    context: &Context,
+    pair: &Pair,
+    tasks: &[usize],
+    strict: bool,
+    seed: Seed,
+) -> Result<MissingState> {
+    let (rate_a, rate_b) = (pair.a.missing_rate(tasks), pair.b.missing_rate(tasks));
+    let weights = context.planned_weights(tasks);
+    let unpaired = tasks
+        .iter()
+        .zip(&weights)
+        .filter(|(t, _)| !is_paired(pair, **t));
+    let drop: f64 = unpaired.map(|(_, w)| w).sum();
+    let mut state = MissingState {
+        rate_a,
+        rate_b,
+        drop,
+        p_missing: None,
+        worst: None,
+        best: None,
+    };
+    if rate_a == 0.0 && rate_b == 0.0 && drop == 0.0 {
+        return Ok(state);
+    }
+    state.p_missing = Some(p_missing(context, pair, tasks, seed));
+    if pair.metric.contrast() == Contrast::Difference {
+        let (a, b) = (partial_tasks(pair.a, tasks), partial_tasks(pair.b, tasks));
+        let clusters = context.clusters(tasks);
+        let bounds = manski_difference(
+            &a,
+            &b,
+            clusters.as_deref(),
+            &context.weights,
+            context.level,
+            strict,
+        )?;
+        let (low, high) = (bounds.worst.limits(), bounds.best.limits());
+        // For losses the candidate's worst is the highest rate: the caller reads both the same way.
+        (state.worst, state.best) = match pair.metric.direction() {
+            crate::model::metric::Direction::Gain => (low, high),
+            crate::model::metric::Direction::Loss => (high, low),
+        };
+    }
+    Ok(state)
+}
+
+/// Sign-flip on per-task differences of missing rates (METHODS 10).
+fn p_missing(context: &Context, pair: &Pair, tasks: &[usize], seed: Seed) -> f64 {
+    let share = |cells: &TaskCells, t: usize| {
+        let planned = cells.planned[t] - cells.not_applicable[t];
+        if planned > 0 {
+            f64::from(cells.missing[t]) / f64::from(planned)
+        } else {
+            0.0
+        }
+    };
+    let mut by_unit: std::collections::BTreeMap<usize, f64> = std::collections::BTreeMap::new();
+    for &t in tasks {
+        let unit = context.cluster_of.as_ref().map_or(t, |c| c[t] as usize);
+        *by_unit.entry(unit).or_default() += share(pair.b, t) - share(pair.a, t);
+    }
+    let differences: Vec<f64> = by_unit.into_values().collect();
+    sign_flip(&differences, seed.child("missing"), DRAWS).p_two_sided
+}

@@ -1,0 +1,354 @@
+//! All comparisons of two arms: contrasts, the primary family, words.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::contrast::{Contrasted, Pair, contrast};
+use super::decision::{DecideInput, Decision, JudgeState, MissingState, ScheduleState, decide};
+use super::settle::{Question, settle};
+use crate::base::{Result, Seed};
+use crate::estimate::{Context, Segment, TaskCells, is_measured};
+use crate::model::analysis::DecisionSpec;
+use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus};
+use crate::model::measure::{Dimension, Measure};
+use crate::model::metric::{Contrast, Metric};
+use crate::model::score::ScoreTable;
+use crate::stats::Limits;
+use crate::stats::multiplicity::{Adjustment, adjust};
+use crate::stats::tolerance::{above, below};
+
+/// Which arms are compared, and how.
+#[derive(Clone, Debug)]
+pub struct Comparing<'a> {
+    /// Position of the baseline among the arms.
+    pub a: usize,
+    /// Position of the candidate.
+    pub b: usize,
+    /// The decision rules in force.
+    pub decision: &'a DecisionSpec,
+    /// The decision rules that were locked before the first trial.
+    pub locked: Option<&'a DecisionSpec>,
+    /// The schedule.
+    pub schedule: ScheduleState,
+    /// Root of all randomness.
+    pub seed: Seed,
+}
+
+/// One comparison with what its gate rules need.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// Metric.
+    pub metric: Metric,
+    /// The row of the report.
+    pub row: ComparisonRow,
+    /// The contrast behind it.
+    pub found: Contrasted,
+    /// What was decided by.
+    pub input: DecideInput,
+    /// The decision.
+    pub decision: Decision,
+}
+
+/// Compares two arms on every compared metric that was measured in one of them, in every segment.
+///
+/// # Errors
+///
+/// If scores are outside their range: the store is damaged.
+pub fn compare(
+    table: &ScoreTable,
+    context: &Context,
+    segments: &[Segment],
+    comparing: &Comparing,
+) -> Result<Vec<Compared>> {
+    let metrics: Vec<Metric> = Metric::all()
+        .into_iter()
+        .filter(|m| m.is_compared())
+        .filter(|m| {
+            [comparing.a, comparing.b]
+                .iter()
+                .any(|&arm| is_measured(table, arm, m.measure))
+        })
+        .collect();
+    let cost = cost_per_task(table, context, comparing);
+    let contrasted: Vec<Vec<(Metric, &Segment, Contrasted)>> = metrics
+        .par_iter()
+        .map(|metric| {
+            let a = TaskCells::gather(table, comparing.a as u16, metric);
+            let b = TaskCells::gather(table, comparing.b as u16, metric);
+            let pair = Pair {
+                metric,
+                a: &a,
+                b: &b,
+            };
+            let mut found = Vec::new();
+            for segment in segments {
+                let label = format!(
+                    "compare/{}/{}",
+                    metric.name(),
+                    segment.name.as_deref().unwrap_or("")
+                );
+                let strict = comparing.decision.strict;
+                let one = contrast(
+                    context,
+                    &pair,
+                    segment,
+                    strict,
+                    comparing.seed.child(&label),
+                )?;
+                found.push((*metric, segment, one));
+            }
+            Ok(found)
+        })
+        .collect::<Result<_>>()?;
+    let mut contrasted: Vec<_> = contrasted.into_iter().flatten().collect();
+    mark_selection(&mut contrasted);
+    let adjusted = family(&contrasted, comparing.decision);
+    Ok(contrasted
+        .into_iter()
+        .map(|(metric, segment, found)| {
+            let p_adjusted = match segment.name {
+                None => adjusted.get(&metric.name()).copied(),
+                Some(_) => None,
+            };
+            finish(context, comparing, metric, segment, found, p_adjusted, cost)
+        })
+        .collect())
+}
+
+/// The margin of a metric: its own, or its dimension's where it is the main metric, or that of the
+/// first rule on it.
+pub fn margin_of(decision: &DecisionSpec, metric: &Metric) -> Option<f64> {
+    let is_main = Metric::main(metric.dimension()) == Some(*metric);
+    let of_dimension = || {
+        decision
+            .margins
+            .get(metric.dimension().name())
+            .copied()
+            .filter(|_| is_main)
+    };
+    let of_rule = || {
+        decision
+            .rules
+            .iter()
+            .filter(|r| r.dimension == metric.dimension())
+            .filter(|r| r.metric.as_ref().map_or(is_main, |m| *m == metric.name()))
+            .find_map(|r| r.margin)
+    };
+    decision
+        .margins
+        .get(&metric.name())
+        .copied()
+        .or_else(of_dimension)
+        .or_else(of_rule)
+}
+
+/// The dimensions over which `better` is adjusted.
+pub fn primary(decision: &DecisionSpec) -> Vec<Dimension> {
+    let named = if decision.primary.is_empty() {
+        decision.rules.iter().map(|r| r.dimension).collect()
+    } else {
+        decision.primary.clone()
+    };
+    let unique: std::collections::BTreeSet<Dimension> = named.into_iter().collect();
+    unique.into_iter().collect()
+}
+
+/// Holm over the main metrics of the primary dimensions, once; a dimension whose p is undefined stays
+/// in the family with 1.
+fn family(
+    contrasted: &[(Metric, &Segment, Contrasted)],
+    decision: &DecisionSpec,
+) -> BTreeMap<String, f64> {
+    let members: Vec<(String, f64)> = primary(decision)
+        .into_iter()
+        .filter_map(Metric::main)
+        .map(|main| {
+            let found = contrasted
+                .iter()
+                .find(|(m, s, _)| *m == main && s.name.is_none());
+            (main.name(), found.and_then(|(_, _, c)| c.p).unwrap_or(1.0))
+        })
+        .collect();
+    let raw: Vec<f64> = members.iter().map(|(_, p)| *p).collect();
+    // A p-value from `stats` lies in [0, 1], so adjusting cannot fail.
+    let adjusted = adjust(Adjustment::Holm, &raw).unwrap_or(raw);
+    members
+        .into_iter()
+        .map(|(name, _)| name)
+        .zip(adjusted)
+        .collect()
+}
+
+/// Where the arms reach a fault at different rates, recovery is conditioned on something that the
+/// arms influence (METHODS 5).
+fn mark_selection(contrasted: &mut [(Metric, &Segment, Contrasted)]) {
+    let uneven: Vec<Option<String>> = contrasted
+        .iter()
+        .filter(|(m, _, _)| m.measure == Measure::Reached)
+        .filter(|(_, _, c)| {
+            c.value.is_some_and(|v| above(v.abs(), 0.1))
+                || c.p_sign_flip.is_some_and(|p| below(p, 0.1))
+        })
+        .map(|(_, s, _)| s.name.clone())
+        .collect();
+    for (metric, segment, found) in contrasted.iter_mut() {
+        if metric.measure == Measure::Recovered && uneven.contains(&segment.name) {
+            found.notices.push("selection".to_owned());
+        }
+    }
+}
+
+fn finish(
+    context: &Context,
+    comparing: &Comparing,
+    metric: Metric,
+    segment: &Segment,
+    found: Contrasted,
+    p_adjusted: Option<f64>,
+    cost_per_task: Option<f64>,
+) -> Compared {
+    let margin = margin_of(comparing.decision, &metric);
+    let input = DecideInput {
+        interval: found.interval,
+        undefined_reason: found.reason.clone(),
+        contrast: metric.contrast(),
+        direction: metric.direction(),
+        margin: margin.map(|m| decision_margin(m, &metric)),
+        alpha: context.level.alpha(),
+        in_family: p_adjusted.is_some(),
+        p_adjusted,
+        status: found.status,
+        n_c: found.n_c,
+        judge: JudgeState::NotNeeded,
+        schedule: comparing.schedule,
+        missing: Some(found.missing),
+    };
+    let decision = decide(&input);
+    let question = Question {
+        metric: &metric,
+        margin,
+        level: context.level,
+        strict: comparing.decision.strict,
+        cost_per_task,
+    };
+    let row = row(
+        context, comparing, &metric, segment, &found, &decision, margin, p_adjusted,
+    );
+    let settled = (row.decision == DecisionWord::Inconclusive)
+        .then(|| settle(&found, &question))
+        .flatten();
+    let row = ComparisonRow {
+        settle: settled,
+        ..row
+    };
+    Compared {
+        metric,
+        row,
+        found,
+        input,
+        decision,
+    }
+}
+
+/// A margin as METHODS 6.4 takes it: δ of a difference; r of a ratio, whose factor is 1 + r.
+pub fn decision_margin(margin: f64, metric: &Metric) -> f64 {
+    match metric.contrast() {
+        Contrast::Difference => margin,
+        Contrast::Ratio => margin - 1.0,
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // One call; a struct would only rename the arguments.
+fn row(
+    context: &Context,
+    comparing: &Comparing,
+    metric: &Metric,
+    segment: &Segment,
+    found: &Contrasted,
+    decision: &Decision,
+    margin: Option<f64>,
+    p_adjusted: Option<f64>,
+) -> ComparisonRow {
+    let mut notices = found.notices.clone();
+    notices.extend(decision.notices.iter().map(|n| n.code.clone()));
+    let MissingState { rate_a, rate_b, .. } = found.missing;
+    if metric.contrast() == Contrast::Ratio && rate_a.max(rate_b) > 0.0 {
+        notices.push("missing_not_bounded".to_owned());
+    }
+    let word = super::word_of(decision.word);
+    if p_adjusted.is_none() && word == DecisionWord::Better {
+        notices.push("unadjusted".to_owned());
+    }
+    let selected = notices.iter().any(|n| n == "selection");
+    let pair = |limits: Option<Limits>| limits.map(|l| [l.lower, l.upper]);
+    ComparisonRow {
+        dimension: metric.dimension(),
+        metric: metric.name(),
+        baseline: context.arms[comparing.a].clone(),
+        candidate: context.arms[comparing.b].clone(),
+        segment: segment.name.clone(),
+        contrast: metric.contrast().name().to_owned(),
+        direction: metric.direction().name().to_owned(),
+        value: found.value,
+        low: found.interval.map(|i| i.lower),
+        high: found.interval.map(|i| i.upper),
+        level: context.level.conf(),
+        method: Some(found.method.to_owned()),
+        p: found.p,
+        p_method: found.p.map(|_| p_method(metric).to_owned()),
+        p_adjusted,
+        p_sign_flip: found.p_sign_flip,
+        tasks: found.tasks as u64,
+        tasks_unpaired: found.unpaired as u64,
+        n_c: found.n_c,
+        margin,
+        mde: found.mde,
+        worst: pair(found.missing.worst),
+        best: pair(found.missing.best),
+        status: match (word, selected) {
+            (DecisionWord::NotDecidable, _) => EstimateStatus::NotDecidable,
+            (_, true) => EstimateStatus::Selection,
+            _ => crate::estimate::status(found.status),
+        },
+        decision: word,
+        reason: decision.reason.clone(),
+        notices,
+        locked: is_locked(comparing, metric, margin),
+        primary: p_adjusted.is_some(),
+        settle: None,
+    }
+}
+
+fn p_method(metric: &Metric) -> &'static str {
+    match metric.contrast() {
+        Contrast::Difference => "bp_hall_p",
+        Contrast::Ratio => "ratio_of_means_jackknife",
+    }
+}
+
+/// Whether arms, margin, level and schedule are those that were locked.
+fn is_locked(comparing: &Comparing, metric: &Metric, margin: Option<f64>) -> bool {
+    comparing.locked.is_some_and(|locked| {
+        let decision = comparing.decision;
+        margin_of(locked, metric) == margin
+            && locked.baseline == decision.baseline
+            && locked.candidate == decision.candidate
+            && locked.alpha == decision.alpha
+            && locked.schedule == decision.schedule
+            && locked.strict == decision.strict
+    })
+}
+
+/// Mean cost of one more task in both arms, where both record cost.
+fn cost_per_task(table: &ScoreTable, context: &Context, comparing: &Comparing) -> Option<f64> {
+    let metric = Metric::from_name("cost_usd.mean")?;
+    let all: Vec<usize> = (0..table.tasks.len()).collect();
+    let one = |arm: usize| {
+        let cells = TaskCells::gather(table, arm as u16, &metric);
+        let trials = cells.scored_in(&all);
+        let total: f64 = all.iter().map(|&t| cells.sum[t]).sum();
+        (trials > 0).then(|| total / trials as f64 * f64::from(context.trials[arm]))
+    };
+    Some(one(comparing.a)? + one(comparing.b)?)
+}

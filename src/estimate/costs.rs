@@ -1,0 +1,166 @@
+//! Costs: quantiles, means and totals of steps, calls, tokens, money and time.
+
+use super::cells::{TaskCells, TrialValues};
+use super::rates::{object_to_missing, status};
+use super::segments::Segment;
+use super::table::{Context, blank_row};
+use crate::base::Result;
+use crate::model::estimate::{EstimateRow, EstimateStatus};
+use crate::model::metric::Metric;
+use crate::model::score::ScoreTable;
+use crate::stats::quantile::quantile_clustered;
+use crate::stats::ratio::mean_amount;
+use crate::stats::units::{Units, Weights};
+
+/// A quantile over trials, tasks weighted as the plan says.
+pub(super) fn quantile(
+    context: &Context,
+    table: &ScoreTable,
+    arm: usize,
+    metric: &Metric,
+    tau: f64,
+    cells: &TaskCells,
+    segment: &Segment,
+) -> Result<EstimateRow> {
+    let mut row = blank_row(context, arm, metric, segment);
+    let trials = by_task(
+        &TrialValues::gather(table, arm as u16, metric, &segment.tasks),
+        &segment.tasks,
+    );
+    let clusters = context.clusters(&segment.tasks);
+    let found = quantile_clustered(
+        &trials,
+        clusters.as_deref(),
+        &context.weights,
+        tau,
+        context.level,
+    )?;
+    row.value = found.estimate;
+    row.method = Some("quantile_clustered_inversion".to_owned());
+    row.low = bounded(found.lower, "low_unbounded", &mut row.notices);
+    row.high = bounded(found.upper, "high_unbounded", &mut row.notices);
+    row.status = status(found.status);
+    row.reason = found.reason.map(str::to_owned);
+    row.n_c = (found.n_c > 0.0).then_some(found.n_c);
+    count(&mut row, cells, segment);
+    Ok(row)
+}
+
+/// The mean over tasks of each task's mean, with the jackknife interval on the log scale.
+pub(super) fn mean(
+    context: &Context,
+    arm: usize,
+    metric: &Metric,
+    cells: &TaskCells,
+    segment: &Segment,
+) -> Result<EstimateRow> {
+    let mut row = blank_row(context, arm, metric, segment);
+    let units = unit_means(
+        context,
+        &segment.tasks,
+        |t| cells.mean(t).map(|m| [m, m]),
+        |t| cells.scored[t],
+    )?;
+    let amounts: Vec<f64> = units.iter().map(|u| u[0]).collect();
+    let found = mean_amount(&amounts, context.level)?;
+    // The mean itself is defined wherever there is a task; only its interval needs positive amounts.
+    let plain = (!amounts.is_empty()).then(|| amounts.iter().sum::<f64>() / amounts.len() as f64);
+    row.value = found.estimate.or(plain);
+    (row.low, row.high) = (found.lower, found.upper);
+    row.method = Some("mean_log_jackknife".to_owned());
+    row.status = status(found.status);
+    row.reason = found.reason.map(str::to_owned);
+    row.n_c = found.n_eff;
+    count(&mut row, cells, segment);
+    Ok(row)
+}
+
+/// The sum over all valid trials: a fact of this run, so without interval.
+pub(super) fn total(
+    context: &Context,
+    arm: usize,
+    metric: &Metric,
+    cells: &TaskCells,
+    segment: &Segment,
+) -> EstimateRow {
+    let mut row = blank_row(context, arm, metric, segment);
+    row.value = Some(segment.tasks.iter().map(|&t| cells.sum[t]).sum());
+    row.method = Some("sum".to_owned());
+    count(&mut row, cells, segment);
+    row.notices
+        .push("a_sum_of_this_run_has_no_interval".to_owned());
+    row
+}
+
+fn count(row: &mut EstimateRow, cells: &TaskCells, segment: &Segment) {
+    row.tasks = segment
+        .tasks
+        .iter()
+        .filter(|&&t| cells.scored[t] > 0)
+        .count() as u64;
+    row.trials = cells.scored_in(&segment.tasks);
+    let spread = cells.spread(&segment.tasks);
+    (row.sd_between_tasks, row.sd_within_task) = (spread.between, spread.within);
+    if row.value.is_none() && row.status == EstimateStatus::Ok {
+        row.status = EstimateStatus::NotEstimable;
+    }
+    object_to_missing(row, cells, segment);
+}
+
+fn bounded(limit: Option<f64>, notice: &str, notices: &mut Vec<String>) -> Option<f64> {
+    let finite = limit.filter(|l| l.is_finite());
+    if limit.is_some() && finite.is_none() {
+        notices.push(notice.to_owned());
+    }
+    finite
+}
+
+fn by_task(values: &TrialValues, tasks: &[usize]) -> Vec<Vec<f64>> {
+    let most = tasks.iter().max().map_or(0, |t| t + 1);
+    let mut position = vec![usize::MAX; most];
+    tasks
+        .iter()
+        .enumerate()
+        .for_each(|(at, &t)| position[t] = at);
+    let mut grouped = vec![Vec::new(); tasks.len()];
+    for (&value, &task) in values.value.iter().zip(&values.task) {
+        grouped[position[task as usize]].push(value);
+    }
+    grouped
+}
+
+/// Amounts per independent unit, scaled so that their plain mean is the weighted mean over tasks:
+/// with equal weights and no clusters, the task means themselves.
+///
+/// `amounts` gives one task's two amounts (one per arm of a ratio; twice the same for a mean), or
+/// `None` to leave it out.
+pub(crate) fn unit_means(
+    context: &Context,
+    tasks: &[usize],
+    amounts: impl Fn(usize) -> Option<[f64; 2]>,
+    trials: impl Fn(usize) -> u32,
+) -> Result<Vec<[f64; 2]>> {
+    let found: Vec<Option<[f64; 2]>> = tasks.iter().map(|&t| amounts(t)).collect();
+    let counts: Vec<u32> = tasks
+        .iter()
+        .zip(&found)
+        .map(|(&t, a)| if a.is_some() { trials(t).max(1) } else { 0 })
+        .collect();
+    let clusters = context.clusters(tasks);
+    if clusters.is_none() && context.weights == Weights::EqualTask {
+        return Ok(found.into_iter().flatten().collect());
+    }
+    let units = Units::new(&counts, clusters.as_deref(), &context.weights)?;
+    let scale = units.len() as f64;
+    let kept: Vec<[f64; 2]> = units.kept.iter().filter_map(|&i| found[i]).collect();
+    let side = |side: usize| -> Vec<f64> {
+        units
+            .sums(|i| scale * units.weights[i] * kept[i][side])
+            .collect()
+    };
+    Ok(side(0)
+        .into_iter()
+        .zip(side(1))
+        .map(|(a, b)| [a, b])
+        .collect())
+}

@@ -1,0 +1,16 @@
+//! Score tables → denominators and estimates per arm, dimension and segment; pure.
+
+mod accounting;
+mod cells;
+mod costs;
+mod rates;
+mod segments;
+mod table;
+
+pub use accounting::accounting;
+pub use cells::{TaskCells, TrialValues};
+pub(crate) use costs::unit_means;
+pub(crate) use rates::{partial_tasks, status, task_scores};
+pub use segments::{Segment, segments};
+pub use table::{Context, estimates};
+pub(crate) use table::{is_measured, why_not_measured};

@@ -1,0 +1,163 @@
+//! Suite × arms × trials → a locked plan; pure.
+
+use std::collections::BTreeMap;
+
+use crate::base::{ArmId, Digest, Error, Result, Seed};
+use crate::model::analysis::{DecisionSpec, Schedule};
+use crate::model::arm::{Arm, ArmSpec};
+use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
+use crate::model::suite::{DataClass, Suite};
+
+/// What the user chose beside suite and arms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanOptions {
+    /// Baseline in place of the suite's.
+    pub baseline: Option<ArmId>,
+    /// Candidate in place of the suite's.
+    pub candidate: Option<ArmId>,
+    /// Trials per task in place of the arms' and the suite's.
+    pub trials: Option<u32>,
+    /// Root seed. Default: 7.
+    pub seed: Option<u64>,
+    /// Margins in place of the suite's, by dimension or metric name.
+    pub margins: BTreeMap<String, f64>,
+    /// Declares that arms which were not interleaved may be compared.
+    pub assume_schedule: bool,
+}
+
+/// The seed of a plan for which none was given.
+pub const DEFAULT_SEED: u64 = 7;
+
+/// A plan for imported trials: arms come with the imports, so none is checked yet.
+pub fn lock_for_import(suite: &Suite, options: &PlanOptions) -> Plan {
+    Plan::lock(body(suite, &[], decision(suite, options), options))
+}
+
+/// Locks a plan.
+///
+/// # Errors
+///
+/// If baseline or candidate is not among the arms, if they are the same, if there are no arms, or if
+/// an arm does not accept the suite's class of data.
+pub fn lock(suite: &Suite, arms: &[Arm], options: &PlanOptions) -> Result<Plan> {
+    let decision = decision(suite, options);
+    if let Some(decision) = &decision {
+        check_roles(decision, arms)?;
+    }
+    check_data(suite.spec.data, arms)?;
+    Ok(Plan::lock(body(suite, arms, decision, options)))
+}
+
+fn body(
+    suite: &Suite,
+    arms: &[Arm],
+    decision: Option<DecisionSpec>,
+    options: &PlanOptions,
+) -> PlanBody {
+    PlanBody {
+        suite: suite.spec.id.clone(),
+        suite_version: suite.spec.version.clone(),
+        suite_digest: suite.digest.clone(),
+        tasks: suite
+            .tasks
+            .iter()
+            .map(|task| PlannedTask {
+                id: task.id.clone(),
+                digest: task_digest(task),
+            })
+            .collect(),
+        arms: ordered(arms, decision.as_ref())
+            .into_iter()
+            .map(|arm| PlannedArm {
+                id: arm.id.clone(),
+                digest: arm.digest.clone(),
+                model: arm.model().map(str::to_owned),
+                trials: options.trials.or(arm.trials()).unwrap_or(suite.spec.trials),
+                recorded: matches!(arm.spec, ArmSpec::Recorded(_)),
+            })
+            .collect(),
+        seed: Seed(options.seed.unwrap_or(DEFAULT_SEED)),
+        analysis: Analysis {
+            decision,
+            weights: suite.spec.weights,
+            segments: suite.spec.segments.clone(),
+            cluster: suite.spec.cluster.clone(),
+        },
+    }
+}
+
+fn task_digest(task: &crate::model::suite::Task) -> Digest {
+    Digest::of_json(&serde_json::to_value(task).unwrap_or_default())
+}
+
+fn decision(suite: &Suite, options: &PlanOptions) -> Option<DecisionSpec> {
+    let chosen = options.baseline.is_some() || options.candidate.is_some();
+    if suite.spec.decision.is_none() && !chosen {
+        return None;
+    }
+    let mut decision = suite.spec.decision.clone().unwrap_or_default();
+    decision.baseline = options.baseline.clone().or(decision.baseline);
+    decision.candidate = options.candidate.clone().or(decision.candidate);
+    decision.margins.extend(options.margins.clone());
+    if options.assume_schedule {
+        decision.schedule = Schedule::Assumed;
+    }
+    Some(decision)
+}
+
+fn check_roles(decision: &DecisionSpec, arms: &[Arm]) -> Result<()> {
+    let names = || {
+        arms.iter()
+            .map(|a| format!("`{}`", a.id))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    for (role, arm) in [
+        ("baseline", &decision.baseline),
+        ("candidate", &decision.candidate),
+    ] {
+        let Some(arm) = arm else {
+            return Err(Error::input(format!("no {role} is named")).hint(format!(
+                "name one with `--{role}` or in the suite's `decision`; the arms are {}",
+                names()
+            )));
+        };
+        if !arms.iter().any(|a| &a.id == arm) {
+            return Err(
+                Error::input(format!("the {role} `{arm}` is not among the arms"))
+                    .hint(format!("the arms are {}", names())),
+            );
+        }
+    }
+    if decision.baseline == decision.candidate {
+        return Err(Error::input("baseline and candidate are the same arm"));
+    }
+    Ok(())
+}
+
+fn check_data(data: DataClass, arms: &[Arm]) -> Result<()> {
+    for arm in arms {
+        let ArmSpec::Recorded(recorded) = &arm.spec;
+        if !recorded.accepts.contains(&data) {
+            let class = serde_json::to_value(data).unwrap_or_default();
+            return Err(Error::input(format!(
+                "arm `{}` does not accept {class} data, which the suite holds",
+                arm.id
+            ))
+            .hint("declare what the arm may be given under `accepts` in arms.yaml"));
+        }
+    }
+    Ok(())
+}
+
+/// Baseline first, then candidate, then the others by name.
+fn ordered<'a>(arms: &'a [Arm], decision: Option<&DecisionSpec>) -> Vec<&'a Arm> {
+    let rank = |arm: &Arm| match decision {
+        Some(d) if d.baseline.as_ref() == Some(&arm.id) => 0,
+        Some(d) if d.candidate.as_ref() == Some(&arm.id) => 1,
+        _ => 2,
+    };
+    let mut sorted: Vec<&Arm> = arms.iter().collect();
+    sorted.sort_by(|a, b| (rank(a), &a.id).cmp(&(rank(b), &b.id)));
+    sorted
+}

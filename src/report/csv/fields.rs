@@ -1,0 +1,138 @@
+//! The columns of each CSV file, in the order of the JSON keys.
+
+use super::cell::Cell;
+use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow, EstimateStatus};
+use crate::model::report::{DisagreementRow, FailureRow};
+
+/// A column of a table whose rows are `T`.
+pub(super) struct Field<T> {
+    pub(super) name: &'static str,
+    pub(super) cell: for<'a> fn(&'a T) -> Cell<'a>,
+}
+
+/// Lists columns as `name: row => value`.
+macro_rules! fields {
+    ($($name:ident: $row:ident => $value:expr,)*) => {
+        &[$(Field { name: stringify!($name), cell: |$row| Cell::from($value) }),*]
+    };
+}
+
+pub(super) const ACCOUNTING: &[Field<AccountingRow>] = fields! {
+    arm: row => &row.arm,
+    dimension: row => row.dimension,
+    segment: row => row.segment.as_deref(),
+    planned: row => row.planned,
+    started: row => row.started,
+    finished: row => row.finished,
+    valid: row => row.valid,
+    graded: row => row.graded,
+    judged: row => row.judged,
+    scored: row => row.scored,
+    not_applicable: row => row.not_applicable,
+    ungradable: row => row.ungradable,
+    not_started: row => row.not_started,
+};
+
+pub(super) const ESTIMATES: &[Field<EstimateRow>] = fields! {
+    arm: row => &row.arm,
+    dimension: row => row.dimension,
+    metric: row => &row.metric,
+    k: row => row.k,
+    segment: row => row.segment.as_deref(),
+    value: row => row.value,
+    low: row => row.low,
+    high: row => row.high,
+    level: row => row.level,
+    method: row => row.method.as_deref(),
+    tasks: row => row.tasks,
+    trials: row => row.trials,
+    n_c: row => row.n_c,
+    status: row => status(row.status),
+    reason: row => row.reason.as_deref(),
+    bounds_low: row => row.bounds.map(|pair| pair[0]),
+    bounds_high: row => row.bounds.map(|pair| pair[1]),
+    tasks_fixed_low: row => row.tasks_fixed.map(|pair| pair[0]),
+    tasks_fixed_high: row => row.tasks_fixed.map(|pair| pair[1]),
+    sd_between_tasks: row => row.sd_between_tasks,
+    sd_within_task: row => row.sd_within_task,
+    calibration: row => row.calibration.as_deref(),
+    notices: row => row.notices.join(";"),
+};
+
+pub(super) const COMPARISONS: &[Field<ComparisonRow>] = fields! {
+    dimension: row => row.dimension,
+    metric: row => &row.metric,
+    baseline: row => &row.baseline,
+    candidate: row => &row.candidate,
+    segment: row => row.segment.as_deref(),
+    contrast: row => &row.contrast,
+    direction: row => &row.direction,
+    value: row => row.value,
+    low: row => row.low,
+    high: row => row.high,
+    level: row => row.level,
+    method: row => row.method.as_deref(),
+    p: row => row.p,
+    p_method: row => row.p_method.as_deref(),
+    p_adjusted: row => row.p_adjusted,
+    p_sign_flip: row => row.p_sign_flip,
+    tasks: row => row.tasks,
+    tasks_unpaired: row => row.tasks_unpaired,
+    n_c: row => row.n_c,
+    margin: row => row.margin,
+    mde: row => row.mde,
+    worst_low: row => row.worst.map(|pair| pair[0]),
+    worst_high: row => row.worst.map(|pair| pair[1]),
+    best_low: row => row.best.map(|pair| pair[0]),
+    best_high: row => row.best.map(|pair| pair[1]),
+    status: row => status(row.status),
+    decision: row => row.decision.name(),
+    reason: row => row.reason.as_deref(),
+    notices: row => row.notices.join(";"),
+    locked: row => row.locked,
+    primary: row => row.primary,
+    settle_tasks: row => row.settle.as_ref().map(|settle| settle.tasks),
+    settle_text: row => row.settle.as_ref().map(|settle| settle.text.as_str()),
+    settle_cost_usd: row => row.settle.as_ref().and_then(|settle| settle.cost_usd),
+};
+
+pub(super) const FAILURES: &[Field<FailureRow>] = fields! {
+    arm: row => &row.arm,
+    task: row => &row.task,
+    trial: row => row.trial,
+    dimension: row => row.dimension,
+    rule: row => &row.rule,
+    events: row => &row.events,
+    detail: row => &row.detail,
+};
+
+pub(super) const DISAGREEMENTS: &[Field<DisagreementRow>] = fields! {
+    kind: row => &row.kind,
+    dimension: row => row.dimension,
+    task: row => &row.task,
+    segment: row => row.segment.as_deref(),
+    arm_a: row => &row.arm_a,
+    trial_a: row => row.trial_a,
+    score_a: row => row.score_a,
+    evidence_a: row => &row.evidence_a,
+    arm_b: row => &row.arm_b,
+    trial_b: row => row.trial_b,
+    score_b: row => row.score_b,
+    evidence_b: row => &row.evidence_b,
+    stratum: row => &row.stratum,
+};
+
+/// The snake_case name of a status, as serde writes it.
+fn status(status: EstimateStatus) -> &'static str {
+    match status {
+        EstimateStatus::Ok => "ok",
+        EstimateStatus::Conservative => "conservative",
+        EstimateStatus::Exploratory => "exploratory",
+        EstimateStatus::NotEstimable => "not_estimable",
+        EstimateStatus::NotDecidable => "not_decidable",
+        EstimateStatus::NotMeasured => "not_measured",
+        EstimateStatus::Uncalibrated => "uncalibrated",
+        EstimateStatus::NotIdentified => "not_identified",
+        EstimateStatus::Selection => "selection",
+    }
+}

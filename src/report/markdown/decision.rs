@@ -1,0 +1,218 @@
+//! The top of the report: what was decided, rule by rule, and each dimension's word.
+
+use minijinja::Value;
+use serde::Serialize;
+
+use super::comparisons;
+use super::view::Lookup;
+use super::{number, safe, words};
+use crate::model::estimate::{DecisionWord, EstimateStatus, GateRule};
+use crate::model::measure::Dimension;
+
+/// What was decided.
+#[derive(Serialize)]
+pub(super) struct Decision {
+    /// Baseline and candidates, if anything was compared.
+    question: Option<Question>,
+    /// `passed`, `failed` … or empty without rules.
+    result: String,
+    sentence: &'static str,
+    rules: Vec<RuleLine>,
+    words: Vec<WordLine>,
+}
+
+/// May `candidate` replace `baseline`?
+#[derive(Serialize)]
+struct Question {
+    baseline: String,
+    candidates: Vec<String>,
+}
+
+/// One rule of the gate.
+#[derive(Serialize)]
+struct RuleLine {
+    rule: String,
+    result: String,
+    why: String,
+    evidence: Value,
+}
+
+/// The dimensions with one word.
+#[derive(Serialize)]
+struct WordLine {
+    word: String,
+    of: String,
+}
+
+pub(super) fn decision(lookup: &Lookup<'_>) -> Decision {
+    let gate = &lookup.report.gate;
+    Decision {
+        question: question(lookup),
+        result: words::plain(&gate.result),
+        sentence: sentence(&gate.result),
+        rules: gate.rules.iter().map(|rule| line(lookup, rule)).collect(),
+        words: word_lines(lookup),
+    }
+}
+
+fn question(lookup: &Lookup<'_>) -> Option<Question> {
+    let rows = &lookup.report.comparisons;
+    let mut candidates: Vec<String> = vec![];
+    for row in rows {
+        if !candidates.contains(&row.candidate) {
+            candidates.push(row.candidate.clone());
+        }
+    }
+    Some(Question {
+        baseline: rows.first()?.baseline.clone(),
+        candidates,
+    })
+}
+
+fn sentence(result: &str) -> &'static str {
+    match result {
+        "passed" => "Every rule is shown to be met.",
+        "failed" => "At least one rule is shown to be broken.",
+        "inconclusive" => {
+            "No rule is shown to be broken, but not every rule is shown to be met: the evidence does not suffice."
+        }
+        "infrastructure" => {
+            "No rule is shown to be broken, but for at least one too much evidence is missing or was lost to infrastructure."
+        }
+        _ => "",
+    }
+}
+
+fn line(lookup: &Lookup<'_>, rule: &GateRule) -> RuleLine {
+    RuleLine {
+        rule: format!("{}: {}", rule.dimension, condition(lookup, rule)),
+        result: words::plain(&rule.result),
+        why: rule
+            .reason
+            .as_deref()
+            .map(words::reason)
+            .unwrap_or_default(),
+        evidence: safe(evidence(lookup, rule)),
+    }
+}
+
+/// What the rule asks for, in words.
+fn condition(lookup: &Lookup<'_>, rule: &GateRule) -> String {
+    let metric = words::metric(&rule.metric, None);
+    let margin = margin(lookup, rule);
+    let rate = rule.rate.map_or("its bound".to_owned(), number::chosen);
+    match rule.rule.as_str() {
+        "non_inferior" => format!("{metric} not worse by more than {margin}"),
+        "superior" => format!("{metric} better"),
+        "equivalent" => format!("{metric} neither better nor worse by more than {margin}"),
+        "max_rate" => format!("the candidate's {metric} at most {rate}"),
+        "min_rate" => format!("the candidate's {metric} at least {rate}"),
+        "no_task_regression" => format!("{metric} of no single task broken"),
+        other => format!("{metric}: {}", words::plain(other)),
+    }
+}
+
+fn margin(lookup: &Lookup<'_>, rule: &GateRule) -> String {
+    let mut rows = lookup.compared(rule.dimension, &rule.metric);
+    let ratio = rows.any(|row| row.contrast == "ratio");
+    match rule.margin {
+        Some(margin) if ratio => format!("a factor of {}", number::chosen(margin)),
+        Some(margin) => number::chosen(margin),
+        None => "its margin".to_owned(),
+    }
+}
+
+/// The numbers that the rule was held against: the candidate's rate, or the contrast.
+fn evidence(lookup: &Lookup<'_>, rule: &GateRule) -> String {
+    let lines: Vec<String> = match rule.rule.as_str() {
+        "max_rate" | "min_rate" => rates(lookup, rule),
+        "no_task_regression" => vec![],
+        _ => lookup
+            .compared(rule.dimension, &rule.metric)
+            .map(|row| comparisons::contrast_and_limits(lookup, row))
+            .collect(),
+    };
+    lines.join("; ")
+}
+
+fn rates(lookup: &Lookup<'_>, rule: &GateRule) -> Vec<String> {
+    let comparisons = &lookup.report.comparisons;
+    let candidate = |arm: &str| comparisons.iter().any(|c| c.candidate == arm);
+    let rows = lookup.report.estimates.iter();
+    rows.filter(|row| row.dimension == rule.dimension && row.metric == rule.metric)
+        .filter(|row| row.segment.is_none() && row.k.is_none() && candidate(&row.arm))
+        .filter_map(|row| {
+            let limits = lookup.interval(row.low, row.high, row.level, &row.notices);
+            Some(format!("{} {limits}", number::number(row.value?)))
+        })
+        .collect()
+}
+
+/// Each word with the dimensions it was given for, worst first; then what has no word.
+fn word_lines(lookup: &Lookup<'_>) -> Vec<WordLine> {
+    const ORDER: [DecisionWord; 6] = [
+        DecisionWord::Worse,
+        DecisionWord::NotDecidable,
+        DecisionWord::Inconclusive,
+        DecisionWord::Equivalent,
+        DecisionWord::NonInferior,
+        DecisionWord::Better,
+    ];
+    let unmeasured = WordLine {
+        word: "not measured".to_owned(),
+        of: unmeasured(lookup).join("; "),
+    };
+    ORDER
+        .into_iter()
+        .map(|word| WordLine {
+            word: words::decision(word),
+            of: of_word(lookup, word).join("; "),
+        })
+        .chain([unmeasured])
+        .filter(|line| !line.of.is_empty())
+        .collect()
+}
+
+/// The comparisons over all tasks that were given `word`: the headline metrics, and any metric that
+/// became worse, so that no loss hides behind a headline.
+fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
+    let comparisons = &lookup.report.comparisons;
+    let several = comparisons
+        .iter()
+        .any(|row| row.candidate != comparisons[0].candidate);
+    let mut found = vec![];
+    for dimension in Dimension::ALL {
+        let headline = lookup.headline(dimension);
+        let rows = comparisons.iter().filter(|row| {
+            row.dimension == dimension && row.segment.is_none() && row.decision == word
+        });
+        for row in rows {
+            if headline == Some(&row.metric) || word == DecisionWord::Worse {
+                let of = format!("{dimension} ({})", words::metric(&row.metric, None));
+                found.push(match several {
+                    true => format!("{of} of {}", row.candidate),
+                    false => of,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The dimensions of which nothing, or not everything, was measured.
+fn unmeasured(lookup: &Lookup<'_>) -> Vec<String> {
+    let rows = &lookup.report.estimates;
+    let count = |dimension, missing: bool| {
+        let rows = rows.iter().filter(|row| row.dimension == dimension);
+        rows.filter(|row| (row.status == EstimateStatus::NotMeasured) == missing)
+            .count()
+    };
+    let lines = Dimension::ALL.into_iter().filter_map(|dimension| {
+        match (count(dimension, true), count(dimension, false)) {
+            (0, _) => None,
+            (_, 0) => Some(dimension.name().to_owned()),
+            _ => Some(format!("{dimension} in part")),
+        }
+    });
+    lines.collect()
+}

@@ -1,0 +1,319 @@
+//! Post-stratification where tasks have several trials.
+
+use super::post_stratified::{Stratum, combine};
+use super::{CorrectedRate, Inversion, StratifiedRate};
+use crate::base::{Error, Notice, Result};
+use crate::stats::sum::sum;
+use crate::stats::units::{Units, Weights};
+use crate::stats::{Level, Status};
+
+/// A human label of one trial of a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskLabel {
+    /// The judge's level of the labelled trial.
+    pub level: usize,
+    /// 1 for positive, 0 for negative, a share for a soft label.
+    pub positive: f64,
+}
+
+/// One task: how many of its trials the judge put at each level, and the label of one of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedTask {
+    /// Trials per level of the judge's answer.
+    pub trials: Vec<u32>,
+    /// The label, if the task was chosen.
+    pub label: Option<TaskLabel>,
+}
+
+/// How the labelled trials were drawn; at most one per task in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskLabelDesign {
+    /// Tasks at random, then one trial at random in each, whatever the judge said.
+    TaskThenTrial,
+    /// Quotas by judge level: trials at random from the level's pool, skipping used tasks. Allowed
+    /// while at most half of the tasks are labelled.
+    LevelPool,
+}
+
+/// Post-stratification by judge label over tasks, method ids as [`super::post_stratified`].
+///
+/// Every trial carries w_i/m_i in the share of its level. A label stands for the trials it was drawn
+/// from: w_i where the task was chosen first, w_i/m_i where the trial was drawn from a pool; with equal
+/// numbers of trials these are the same. The number of labels of a level is Kish's, over clusters
+/// where clusters are given. V is the variance over units of Σ_k q_k·share_ik: three labels per task
+/// treated as independent would cover .75.
+///
+/// Under 50 units the result is `exploratory`: use [`super::rectified_mean`].
+///
+/// # Errors
+///
+/// If tasks differ in their number of levels, a label's level has no trial of its task, a label is not
+/// in \[0, 1\], or as [`Units::new`].
+pub fn post_stratified_tasks(
+    tasks: &[JudgedTask],
+    clusters: Option<&[u32]>,
+    weights: &Weights,
+    design: TaskLabelDesign,
+    inversion: Inversion,
+    level: Level,
+) -> Result<StratifiedRate> {
+    let levels = tasks.first().map_or(0, |task| task.trials.len());
+    tasks
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, task)| task.check(index, levels))?;
+    let sizes: Vec<u32> = tasks.iter().map(|task| task.trials.iter().sum()).collect();
+    let units = Units::new(&sizes, clusters, weights)?;
+    let kept: Vec<&JudgedTask> = units.kept.iter().map(|&i| &tasks[i]).collect();
+    let method = inversion.method();
+    let labelled = kept.iter().filter(|task| task.label.is_some()).count();
+    if design == TaskLabelDesign::LevelPool && 2 * labelled > kept.len() {
+        let reason = "quota_over_half_of_tasks";
+        let rate = CorrectedRate::not_identified(method, reason, level);
+        return Ok(StratifiedRate {
+            rate,
+            unlabelled_weight: 0.0,
+        });
+    }
+    let strata: Vec<Stratum> = (0..levels)
+        .map(|k| stratum(&kept, &units, design, k))
+        .collect();
+    let mut result = combine(method, &strata, inversion, level, |_, shares| {
+        let expected = |task: usize| {
+            let shares = shares.iter().enumerate();
+            shares.map(|(k, q)| q * kept[task].share(k)).sum::<f64>()
+        };
+        mean_variance(&units, expected)
+    });
+    result.rate = graded(result.rate, &units);
+    Ok(result)
+}
+
+/// Σ_u(Σ_{i∈u} w_i(z_i − z̄))²·U/(U − 1); s²/G for tasks of equal weight.
+pub(super) fn mean_variance(units: &Units, value: impl Fn(usize) -> f64) -> f64 {
+    let centre = sum(units.weights.iter().enumerate().map(|(i, w)| w * value(i)));
+    let sums = units.sums(|i| units.weights[i] * (value(i) - centre));
+    let count = units.len() as f64;
+    sum(sums.map(|e| e * e)) * count / (count - 1.0).max(1.0)
+}
+
+/// Fewer units than this call for the rectifier form.
+const FEWEST_UNITS: usize = 50;
+
+fn graded(rate: CorrectedRate, units: &Units) -> CorrectedRate {
+    if rate.estimate.is_none() {
+        return rate;
+    }
+    if units.too_few() {
+        return rate.without_limits("too_few_units");
+    }
+    if units.len() < FEWEST_UNITS {
+        let detail = format!(
+            "{} units; labels of several trials per task say more",
+            units.len()
+        );
+        return rate
+            .at_most(Status::Exploratory)
+            .noticing(Notice::with("few_tasks", detail));
+    }
+    rate
+}
+
+/// Weight, positives and Kish's number of labels of one level.
+fn stratum(tasks: &[&JudgedTask], units: &Units, design: TaskLabelDesign, k: usize) -> Stratum {
+    let weight = sum(tasks
+        .iter()
+        .zip(&units.weights)
+        .map(|(task, w)| w * task.share(k)));
+    let carried = |i: usize| match tasks[i].label {
+        Some(label) if label.level == k => {
+            let trials = match design {
+                TaskLabelDesign::TaskThenTrial => 1.0,
+                TaskLabelDesign::LevelPool => f64::from(tasks[i].size()),
+            };
+            (units.weights[i] / trials, label.positive)
+        }
+        _ => (0.0, 0.0),
+    };
+    let total = sum((0..tasks.len()).map(|i| carried(i).0));
+    let positive = sum((0..tasks.len()).map(|i| carried(i).0 * carried(i).1));
+    let squares = sum(units.sums(|i| carried(i).0).map(|c| c * c));
+    let labels = if squares > 0.0 {
+        total * total / squares
+    } else {
+        0.0
+    };
+    Stratum {
+        weight,
+        labels,
+        share: (total > 0.0).then(|| (positive / total).clamp(0.0, 1.0)),
+    }
+}
+
+impl JudgedTask {
+    fn size(&self) -> u32 {
+        self.trials.iter().sum()
+    }
+
+    /// The share of the task's trials at a level; 0 without trials.
+    fn share(&self, k: usize) -> f64 {
+        f64::from(self.trials[k]) / f64::from(self.size().max(1))
+    }
+
+    fn check(&self, index: usize, levels: usize) -> Result<()> {
+        let wrong = |what: &str| Err(Error::input(format!("task {index} (from 0): {what}")));
+        if self.trials.len() != levels {
+            return wrong("another number of judge levels than the first task");
+        }
+        let Some(label) = self.label else {
+            return Ok(());
+        };
+        if self
+            .trials
+            .get(label.level)
+            .is_none_or(|&trials| trials == 0)
+        {
+            return wrong("a label at a level without trials");
+        }
+        if !(0.0..=1.0).contains(&label.positive) {
+            return wrong("a label outside 0 to 1");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::correction::{JudgeLevel, post_stratified};
+
+    fn task(trials: [u32; 2], label: Option<(usize, f64)>) -> JudgedTask {
+        let label = label.map(|(level, positive)| TaskLabel { level, positive });
+        JudgedTask {
+            trials: trials.to_vec(),
+            label,
+        }
+    }
+
+    fn run(
+        tasks: &[JudgedTask],
+        clusters: Option<&[u32]>,
+        design: TaskLabelDesign,
+    ) -> StratifiedRate {
+        let inversion = Inversion::ClopperPearson;
+        post_stratified_tasks(
+            tasks,
+            clusters,
+            &Weights::EqualTask,
+            design,
+            inversion,
+            Level::p95(),
+        )
+        .unwrap()
+    }
+
+    fn single_trials() -> Vec<JudgedTask> {
+        (0..120u32)
+            .map(|i| {
+                let level = usize::from(i % 3 > 0);
+                let label = (i % 2 == 0).then(|| (level, f64::from(u8::from(i % 12 < 9))));
+                task(if level == 1 { [0, 1] } else { [1, 0] }, label)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn single_trials_are_the_plain_formula() {
+        let tasks = single_trials();
+        let clustered = run(&tasks, None, TaskLabelDesign::TaskThenTrial);
+        let count = |k: usize, what: &dyn Fn(&JudgedTask) -> f64| {
+            tasks
+                .iter()
+                .filter(|t| t.trials[k] == 1)
+                .map(what)
+                .sum::<f64>()
+        };
+        let level = |k| JudgeLevel {
+            judged: count(k, &|_| 1.0),
+            labelled: count(k, &|t| f64::from(u8::from(t.label.is_some()))),
+            positive: count(k, &|t| t.label.map_or(0.0, |l| l.positive)),
+        };
+        let plain = post_stratified(
+            &[level(0), level(1)],
+            Inversion::ClopperPearson,
+            Level::p95(),
+        )
+        .unwrap();
+        assert!((clustered.rate.estimate.unwrap() - plain.rate.estimate.unwrap()).abs() < 1e-12);
+        // The sample variance over tasks has divisor G − 1, the plain formula G.
+        assert!((clustered.rate.lower.unwrap() - plain.rate.lower.unwrap()).abs() < 1e-3);
+        assert!(clustered.rate.lower < plain.rate.lower && clustered.rate.upper > plain.rate.upper);
+    }
+
+    #[test]
+    fn both_designs_agree_for_equal_numbers_of_trials() {
+        let tasks = single_trials();
+        let first = run(&tasks, None, TaskLabelDesign::TaskThenTrial);
+        assert_eq!(first, run(&tasks, None, TaskLabelDesign::LevelPool));
+    }
+
+    #[test]
+    fn clusters_of_equal_tasks_widen() {
+        let tasks = single_trials();
+        let clusters: Vec<u32> = (0..120).map(|i| i / 2).collect();
+        let alone = run(&tasks, None, TaskLabelDesign::TaskThenTrial).rate;
+        let paired = run(&tasks, Some(&clusters), TaskLabelDesign::TaskThenTrial).rate;
+        assert_eq!(alone.estimate, paired.estimate);
+        let doubled: Vec<JudgedTask> = tasks.iter().flat_map(|t| [t.clone(), t.clone()]).collect();
+        let clusters: Vec<u32> = (0..240).map(|i| i / 2).collect();
+        let doubled = run(&doubled, Some(&clusters), TaskLabelDesign::TaskThenTrial).rate;
+        assert!((doubled.lower.unwrap() - alone.lower.unwrap()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_quota_over_half_of_the_tasks_is_refused() {
+        let tasks: Vec<JudgedTask> = (0..60).map(|_| task([1, 2], Some((1, 1.0)))).collect();
+        let refused = run(&tasks, None, TaskLabelDesign::LevelPool).rate;
+        assert_eq!(
+            (refused.estimate, refused.reason),
+            (None, Some("quota_over_half_of_tasks"))
+        );
+        assert!(
+            run(&tasks, None, TaskLabelDesign::TaskThenTrial)
+                .rate
+                .estimate
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn few_tasks_only_explore() {
+        let tasks: Vec<JudgedTask> = (0..30u32)
+            .map(|i| task([i % 2, 2], Some((1, 1.0))))
+            .collect();
+        let few = run(&tasks, None, TaskLabelDesign::TaskThenTrial).rate;
+        assert_eq!(few.status, Status::Exploratory);
+        let one = run(&tasks[..1], None, TaskLabelDesign::TaskThenTrial).rate;
+        assert_eq!((one.status, one.lower), (Status::NotEstimable, None));
+    }
+
+    #[test]
+    fn impossible_labels_are_refused() {
+        let bad = [
+            task([2, 0], Some((1, 1.0))),
+            task([2, 0], Some((0, 1.5))),
+            task([2, 0], Some((2, 1.0))),
+        ];
+        for bad in bad {
+            let result = post_stratified_tasks(
+                &[bad.clone()],
+                None,
+                &Weights::EqualTask,
+                TaskLabelDesign::TaskThenTrial,
+                Inversion::Jeffreys,
+                Level::p95(),
+            );
+            assert!(result.is_err(), "{bad:?}");
+        }
+    }
+}

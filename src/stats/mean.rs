@@ -1,0 +1,111 @@
+//! A mean with its standard error and a t interval: the frame of the textbook options.
+
+use serde::Serialize;
+
+use crate::stats::special::{t_quantile, t_two_sided};
+use crate::stats::sum::{mean, variance};
+use crate::stats::{Level, Limits};
+
+/// A mean with a t interval; everything undefined is `None` with a reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MeanEstimate {
+    /// The mean.
+    pub estimate: Option<f64>,
+    /// Its standard error.
+    pub se: Option<f64>,
+    /// Degrees of freedom of the t quantile.
+    pub df: Option<f64>,
+    /// Lower limit, not clipped to any range.
+    pub lower: Option<f64>,
+    /// Upper limit, not clipped to any range.
+    pub upper: Option<f64>,
+    /// Two-sided p-value for a mean of 0.
+    pub p: Option<f64>,
+    /// Why something is missing, as a snake_case code.
+    pub reason: Option<&'static str>,
+}
+
+impl MeanEstimate {
+    /// Nothing but a reason.
+    pub(crate) fn undefined(reason: &'static str) -> Self {
+        Self {
+            reason: Some(reason),
+            ..Self::default()
+        }
+    }
+
+    /// Both limits, if there are any.
+    pub fn limits(&self) -> Option<Limits> {
+        Some(Limits {
+            lower: self.lower?,
+            upper: self.upper?,
+        })
+    }
+
+    /// From an estimate, its standard error and degrees of freedom. A standard error of 0 gives no
+    /// interval: identical values do not show how much others would differ.
+    pub(crate) fn from_se(estimate: f64, se: f64, df: f64, level: Level) -> Self {
+        let base = Self {
+            estimate: Some(estimate),
+            se: Some(se),
+            df: Some(df),
+            ..Self::default()
+        };
+        let sound = se > 0.0 && df > 0.0;
+        if !sound {
+            return Self {
+                reason: Some("zero_variance"),
+                ..base
+            };
+        }
+        let half = t_quantile(1.0 - level.tail(), df) * se;
+        Self {
+            lower: Some(estimate - half),
+            upper: Some(estimate + half),
+            p: Some(t_two_sided(estimate / se, df)),
+            ..base
+        }
+    }
+}
+
+/// Student's t interval for a mean of independent values.
+///
+/// `too_few_units` with fewer than two values, `zero_variance` where all are equal. Near the ends
+/// of a bounded scale its coverage is far below nominal.
+pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
+    let Some(centre) = mean(values) else {
+        return MeanEstimate::undefined("no_values");
+    };
+    let Some(spread) = variance(values) else {
+        let reason = Some("too_few_units");
+        return MeanEstimate {
+            estimate: Some(centre),
+            reason,
+            ..MeanEstimate::default()
+        };
+    };
+    let n = values.len() as f64;
+    // Equal values may differ in the last digit after a division.
+    let se = if spread <= (1e-14 * centre).powi(2) {
+        0.0
+    } else {
+        (spread / n).sqrt()
+    };
+    MeanEstimate::from_se(centre, se, n - 1.0, level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_do_not_make_an_interval_of_width_zero() {
+        let same = t_mean(&[0.9 - 0.8; 2], Level::p95());
+        assert_eq!(
+            (same.lower, same.p, same.reason),
+            (None, None, Some("zero_variance"))
+        );
+        assert_eq!(t_mean(&[0.3], Level::p95()).reason, Some("too_few_units"));
+        assert_eq!(t_mean(&[], Level::p95()).estimate, None);
+    }
+}

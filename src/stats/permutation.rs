@@ -1,0 +1,189 @@
+//! The sign-flip test on unit differences (METHODS 6.3).
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::base::Seed;
+use crate::stats::sum::sum;
+
+/// Up to this many non-zero differences all sign patterns are counted.
+pub const EXACT_UP_TO: usize = 20;
+
+/// The sign-flip test's p-values and how they were obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SignFlip {
+    /// Share of sign patterns with |T*| ≥ |T|.
+    pub p_two_sided: f64,
+    /// Share with T* ≥ T: small means B better.
+    pub p_greater: f64,
+    /// Share with T* ≤ T: small means B worse.
+    pub p_less: f64,
+    /// Whether all patterns were counted.
+    pub exact: bool,
+    /// Non-zero differences; zeros carry no information.
+    pub nonzero: usize,
+    /// Monte Carlo draws; 0 if exact.
+    pub draws: u64,
+    /// The seed of the draws, if any.
+    pub seed: Option<u64>,
+}
+
+/// The sign-flip test of "no difference" (method `sign_flip_exact` up to 20 non-zero differences).
+///
+/// `differences` holds one value per unit: with random clusters, the sum over the cluster's tasks.
+/// Beyond 20 non-zero values `draws` random patterns (at least 9999) give (1+#)/(1+draws), never
+/// 0, the same at any thread count. All zeros give 1. The smallest possible two-sided p with n
+/// units is 2/2ⁿ. Ties are forgiven 1e-9; |d| ≤ 1e-12 is zero. Assumes that under the null the
+/// differences are symmetric: a sensitivity line, never the p that is adjusted.
+///
+/// # Examples
+///
+/// ```
+/// use assize::{base::Seed, stats::permutation::sign_flip};
+/// assert_eq!(sign_flip(&[-0.1, -0.1], Seed(1), 9999).p_two_sided, 0.5);
+/// ```
+pub fn sign_flip(differences: &[f64], seed: Seed, draws: u64) -> SignFlip {
+    let sizes: Vec<f64> = differences
+        .iter()
+        .copied()
+        .filter(|d| d.abs() > 1e-12)
+        .collect();
+    let total = sum(sizes.iter().copied());
+    if sizes.len() <= EXACT_UP_TO {
+        return exact(&sizes, total);
+    }
+    monte_carlo(&sizes, total, seed, draws.max(9999))
+}
+
+/// Tolerance for sums that are equal but for rounding.
+const TIE: f64 = 1e-9;
+
+/// Counts pattern sums by meeting in the middle: the sums of both halves, sorted.
+fn exact(sizes: &[f64], total: f64) -> SignFlip {
+    let (left, right) = sizes.split_at(sizes.len() / 2);
+    let (left, right) = (pattern_sums(left), pattern_sums(right));
+    let patterns = (left.len() * right.len()) as f64;
+    let at_least = |bound: f64| count_at_least(&left, &right, bound) as f64 / patterns;
+    // Patterns come in pairs of opposite sign, so T* ≤ t is as frequent as T* ≥ −t.
+    let (p_greater, p_less) = (at_least(total - TIE), at_least(-total - TIE));
+    let bound = total.abs() - TIE;
+    let p_two_sided = if bound <= 0.0 {
+        1.0
+    } else {
+        (2.0 * at_least(bound)).min(1.0)
+    };
+    let nonzero = sizes.len();
+    SignFlip {
+        p_two_sided,
+        p_greater,
+        p_less,
+        exact: true,
+        nonzero,
+        draws: 0,
+        seed: None,
+    }
+}
+
+/// All 2ⁿ signed sums, ascending.
+fn pattern_sums(sizes: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    for d in sizes {
+        sums = sums.iter().flat_map(|s| [s + d, s - d]).collect();
+    }
+    sums.sort_by(f64::total_cmp);
+    sums
+}
+
+/// How many pairs of two ascending lists add up to at least `bound`.
+fn count_at_least(left: &[f64], right: &[f64], bound: f64) -> u64 {
+    let mut start = right.len();
+    let mut count = 0;
+    for x in left {
+        while start > 0 && x + right[start - 1] >= bound {
+            start -= 1;
+        }
+        count += (right.len() - start) as u64;
+    }
+    count
+}
+
+fn monte_carlo(sizes: &[f64], total: f64, seed: Seed, draws: u64) -> SignFlip {
+    let counts = (0..draws)
+        .into_par_iter()
+        .map(|draw| {
+            let flipped = random_pattern(sizes, seed.nth("sign_flip", draw));
+            [
+                u64::from(flipped.abs() >= total.abs() - TIE),
+                u64::from(flipped >= total - TIE),
+                u64::from(flipped <= total + TIE),
+            ]
+        })
+        .reduce(|| [0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]]);
+    let [p_two_sided, p_greater, p_less] =
+        counts.map(|count| (1 + count) as f64 / (1 + draws) as f64);
+    SignFlip {
+        p_two_sided,
+        p_greater,
+        p_less,
+        exact: false,
+        nonzero: sizes.len(),
+        draws,
+        seed: Some(seed.0),
+    }
+}
+
+fn random_pattern(sizes: &[f64], seed: Seed) -> f64 {
+    let mut stream = seed.stream();
+    let mut total = 0.0;
+    for block in sizes.chunks(64) {
+        let bits = stream.bits();
+        for (i, d) in block.iter().enumerate() {
+            total += if bits >> i & 1 == 1 { *d } else { -d };
+        }
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_carry_no_information() {
+        let none = sign_flip(&[0.0; 5], Seed(1), 0);
+        assert_eq!(
+            (none.p_two_sided, none.p_greater, none.p_less),
+            (1.0, 1.0, 1.0)
+        );
+        assert_eq!(
+            sign_flip(&[0.3, 0.0], Seed(1), 0),
+            sign_flip(&[0.3], Seed(1), 0)
+        );
+    }
+
+    #[test]
+    fn monte_carlo_is_near_the_exact_value_and_never_zero() {
+        let d: Vec<f64> = (0..18).map(|i| f64::from(i % 5) - 1.3).collect();
+        let exact_p = exact(&d, sum(d.iter().copied())).p_two_sided;
+        let sampled = monte_carlo(&d, sum(d.iter().copied()), Seed(7), 20_000).p_two_sided;
+        assert!(
+            (exact_p - sampled).abs() < 4.0 * (exact_p / 20_000.0).sqrt(),
+            "{exact_p} {sampled}"
+        );
+        let sure = sign_flip(&[1.0; 60], Seed(7), 10);
+        assert_eq!((sure.draws, sure.p_two_sided), (9999, 1.0 / 10_000.0));
+    }
+
+    #[test]
+    fn thread_count_does_not_matter() {
+        let d: Vec<f64> = (0..40).map(|i| f64::from(i % 7) - 2.5).collect();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| sign_flip(&d, Seed(3), 9999))
+        };
+        assert_eq!(run(1), run(3));
+    }
+}

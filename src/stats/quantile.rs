@@ -1,0 +1,343 @@
+//! Quantiles of tokens, cost, latency (METHODS 4.1).
+
+use serde::Serialize;
+
+use crate::base::{Error, Result};
+use crate::stats::clustered::{Shrinkage, Widening};
+use crate::stats::proportion::upper_reaches;
+use crate::stats::special::{binomial_cdf, binomial_sf};
+use crate::stats::sum::{Sum, sum};
+use crate::stats::tolerance::{at_least, at_most};
+use crate::stats::units::{Units, Weights, snap_share};
+use crate::stats::{Level, Limits, Status};
+
+/// A quantile with its interval; a limit is infinite where the sample cannot bound the quantile.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuantileEstimate {
+    /// inf{q: F̂(q) ≥ τ}; `None` with a `reason`.
+    pub estimate: Option<f64>,
+    /// Lower limit, an observed value or −∞.
+    pub lower: Option<f64>,
+    /// Upper limit, an observed value or +∞.
+    pub upper: Option<f64>,
+    /// How far the interval may be used.
+    pub status: Status,
+    /// Why there is no value.
+    pub reason: Option<&'static str>,
+    /// n_c of the units.
+    pub n_c: f64,
+    /// Number of units.
+    pub units: usize,
+}
+
+impl QuantileEstimate {
+    fn missing() -> Self {
+        let reason = Some("no_valid_trials");
+        let status = Status::NotEstimable;
+        Self {
+            estimate: None,
+            lower: None,
+            upper: None,
+            status,
+            reason,
+            n_c: 0.0,
+            units: 0,
+        }
+    }
+}
+
+fn check(tau: f64, values: impl IntoIterator<Item = f64>) -> Result<()> {
+    if !(tau > 0.0 && tau < 1.0) {
+        return Err(Error::input(format!(
+            "quantile {tau} is not between 0 and 1"
+        )));
+    }
+    match values.into_iter().find(|v| !v.is_finite()) {
+        Some(bad) => Err(Error::input(format!("value {bad} is not a finite number"))
+            .hint("a timeout is a censored value: use kaplan_meier_median")),
+        None => Ok(()),
+    }
+}
+
+/// Order-statistic interval for a quantile of independent values (method
+/// `quantile_order_statistic`), from binomial tails of at most α/2 each.
+///
+/// Exact for independent values; with several trials per task it covered as little as .03.
+///
+/// # Errors
+///
+/// If τ is not between 0 and 1 or a value is not finite.
+pub fn quantile_order_statistic(
+    values: &[f64],
+    tau: f64,
+    level: Level,
+) -> Result<QuantileEstimate> {
+    check(tau, values.iter().copied())?;
+    if values.is_empty() {
+        return Ok(QuantileEstimate::missing());
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as u64;
+    let point = first(n, |i| at_least((i + 1) as f64 / n as f64, tau)).unwrap_or(n - 1);
+    // The lower limit is the last value that at most a tail's share of samples has above τ.
+    let lower = first(n, |i| binomial_cdf(i, n, tau) > level.tail()).unwrap_or(n);
+    let upper = first(n, |i| binomial_sf(i + 1, n, tau) <= level.tail());
+    Ok(QuantileEstimate {
+        estimate: Some(sorted[point as usize]),
+        lower: Some(
+            lower
+                .checked_sub(1)
+                .map_or(f64::NEG_INFINITY, |i| sorted[i as usize]),
+        ),
+        upper: Some(upper.map_or(f64::INFINITY, |i| sorted[i as usize])),
+        status: if n < 2 {
+            Status::NotEstimable
+        } else {
+            Status::Ok
+        },
+        reason: None,
+        n_c: n as f64,
+        units: n as usize,
+    })
+}
+
+/// The first index in 0..n for which a monotone condition holds.
+fn first(n: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle
+        } else {
+            low = middle + 1
+        }
+    }
+    (low < n).then_some(low)
+}
+
+/// The default interval for a quantile with repeated trials (method
+/// `quantile_clustered_inversion`): all q for which τ lies inside the SEN-CP interval of F̂(q).
+///
+/// With one trial per task it is the exact order-statistic interval; simulated minima ≥ .95. A
+/// finite upper limit needs about 6, 36, 72 units for the median, p90, p95. Takes one sort and one
+/// pass, with two incomplete beta functions per distinct value.
+///
+/// `trials` holds each task's observed values; censored values do not belong here.
+///
+/// # Errors
+///
+/// If τ is not between 0 and 1, a value is not finite, or as [`Units::new`].
+pub fn quantile_clustered(
+    trials: &[Vec<f64>],
+    clusters: Option<&[u32]>,
+    weights: &Weights,
+    tau: f64,
+    level: Level,
+) -> Result<QuantileEstimate> {
+    check(tau, trials.iter().flatten().copied())?;
+    let counts: Vec<u32> = trials.iter().map(|t| t.len() as u32).collect();
+    let units = Units::new(&counts, clusters, weights)?;
+    if units.is_empty() {
+        return Ok(QuantileEstimate::missing());
+    }
+    let status = if units.too_few() {
+        Status::NotEstimable
+    } else if units.few_and_unequal() {
+        Status::Exploratory
+    } else {
+        Status::Ok
+    };
+    let scan = Scan::new(&units, &counts, level);
+    let found = scan.run(sorted_mass(&units, trials), tau);
+    Ok(QuantileEstimate {
+        estimate: Some(found.point),
+        lower: Some(found.limits.lower),
+        upper: Some(found.limits.upper),
+        status,
+        reason: None,
+        n_c: units.n_c,
+        units: units.len(),
+    })
+}
+
+/// One trial's value, weight and unit.
+struct Mass {
+    value: f64,
+    weight: f64,
+    unit: u32,
+}
+
+fn sorted_mass(units: &Units, trials: &[Vec<f64>]) -> Vec<Mass> {
+    let mut all = Vec::with_capacity(units.kept.iter().map(|&i| trials[i].len()).sum());
+    for (position, &task) in units.kept.iter().enumerate() {
+        let weight = units.weights[position] / trials[task].len() as f64;
+        let unit = units.unit_of[position];
+        all.extend(trials[task].iter().map(|&value| Mass {
+            value,
+            weight,
+            unit,
+        }));
+    }
+    all.sort_by(|a, b| a.value.total_cmp(&b.value));
+    all
+}
+
+struct Found {
+    point: f64,
+    limits: Limits,
+}
+
+/// F̂ and its variance, kept up to date while q runs through the sorted values.
+struct Scan<'a> {
+    units: &'a Units,
+    level: Level,
+    widening: Widening,
+    /// n_c Σ w_i²/m_i.
+    lo: f64,
+    /// A_u = Σ_{i∈u} w_i·(share of the task's trials ≤ q).
+    mass: Vec<f64>,
+    /// Σ c_u A_u², Σ c_u A_u W_u and Σ c_u W_u² with c_u = 1, or 1/(1−W_u) if unequal.
+    squares: [f64; 3],
+    share: Sum,
+}
+
+impl<'a> Scan<'a> {
+    fn new(units: &'a Units, counts: &[u32], level: Level) -> Self {
+        let widening = Widening::of(units, level);
+        let pairs = units.weights.iter().zip(&units.kept);
+        let lo = units.n_c * sum(pairs.map(|(w, &i)| w * w / f64::from(counts[i])));
+        let fixed = sum(units
+            .unit_weights
+            .iter()
+            .map(|&w| widening.share(w) * w * w));
+        let mass = vec![0.0; units.len()];
+        Self {
+            units,
+            level,
+            widening,
+            lo,
+            mass,
+            squares: [0.0, 0.0, fixed],
+            share: Sum::default(),
+        }
+    }
+
+    fn add(&mut self, trial: &Mass) {
+        let unit = trial.unit as usize;
+        let weight = self.units.unit_weights[unit];
+        let c = self.widening.share(weight);
+        let before = self.mass[unit];
+        self.mass[unit] += trial.weight;
+        self.squares[0] += c * trial.weight * (2.0 * before + trial.weight);
+        self.squares[1] += c * trial.weight * weight;
+        self.share.add(trial.weight);
+    }
+
+    /// The SEN-CP steps for F̂(q): v = Σ c_u (A_u − W_u F̂)².
+    fn shrinkage(&self) -> Shrinkage {
+        let p = snap_share(self.share.value());
+        let [aa, aw, ww] = self.squares;
+        let v = (aa - 2.0 * p * aw + p * p * ww).max(0.0);
+        Shrinkage::new(p, self.units.n_c, self.lo, v, self.widening)
+    }
+
+    /// Whether the upper limit of F̂(q) is at least τ.
+    fn upper_reaches(&self, tau: f64) -> bool {
+        let s = self.shrinkage();
+        at_least(s.floor(self.level).upper, tau)
+            || upper_reaches(
+                s.x(),
+                s.n_eff,
+                (tau - 1e-9).max(f64::MIN_POSITIVE),
+                self.level,
+            )
+    }
+
+    /// Whether the lower limit of F̂(q) is at most τ: the mirror of [`Self::upper_reaches`].
+    fn lower_reaches(&self, tau: f64) -> bool {
+        let s = self.shrinkage();
+        let rest = s.n_eff - s.x();
+        at_most(s.floor(self.level).lower, tau)
+            || upper_reaches(
+                rest,
+                s.n_eff,
+                (1.0 - tau - 1e-9).max(f64::MIN_POSITIVE),
+                self.level,
+            )
+    }
+
+    fn run(mut self, trials: Vec<Mass>, tau: f64) -> Found {
+        let mut lower = self.upper_reaches(tau).then_some(f64::NEG_INFINITY);
+        let mut point = None;
+        // The upper limit is the value after the last whose lower limit is at most τ.
+        let (mut upper, mut after_last) = (trials[0].value, true);
+        for group in trials.chunk_by(|a, b| a.value == b.value) {
+            let value = group[0].value;
+            if after_last {
+                upper = value;
+            }
+            group.iter().for_each(|trial| self.add(trial));
+            if lower.is_none() && self.upper_reaches(tau) {
+                lower = Some(value);
+            }
+            if point.is_none() && at_least(self.share.value(), tau) {
+                point = Some(value);
+            }
+            after_last = self.share.value() <= tau || self.lower_reaches(tau);
+        }
+        let last = trials[trials.len() - 1].value;
+        Found {
+            point: point.unwrap_or(last),
+            limits: Limits {
+                lower: lower.unwrap_or(last),
+                upper: if after_last { f64::INFINITY } else { upper },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_each(values: &[f64]) -> Vec<Vec<f64>> {
+        values.iter().map(|&v| vec![v]).collect()
+    }
+
+    #[test]
+    fn one_trial_per_task_is_the_order_statistic_interval() {
+        let values: Vec<f64> = (0..41).map(|i| f64::from((i * 17) % 41)).collect();
+        for tau in [0.1, 0.5, 0.75, 0.9] {
+            let level = Level::p95();
+            let exact = quantile_order_statistic(&values, tau, level).unwrap();
+            let tasks = one_each(&values);
+            let got = quantile_clustered(&tasks, None, &Weights::EqualTask, tau, level).unwrap();
+            assert_eq!(exact, got, "{tau}");
+        }
+    }
+
+    #[test]
+    fn limits_are_infinite_until_there_are_enough_tasks() {
+        for (n, tau, finite) in [
+            (5, 0.5, false),
+            (6, 0.5, true),
+            (35, 0.9, false),
+            (36, 0.9, true),
+        ] {
+            let tasks = one_each(&(0..n).map(f64::from).collect::<Vec<_>>());
+            let got =
+                quantile_clustered(&tasks, None, &Weights::EqualTask, tau, Level::p95()).unwrap();
+            assert_eq!(got.upper.unwrap().is_finite(), finite, "{n} {tau}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_refused() {
+        let bad = quantile_order_statistic(&[1.0, f64::NAN], 0.5, Level::p95());
+        assert!(bad.is_err());
+        assert!(quantile_order_statistic(&[1.0], 50.0, Level::p95()).is_err());
+        let none = quantile_clustered(&[], None, &Weights::EqualTask, 0.5, Level::p95()).unwrap();
+        assert_eq!(none.reason, Some("no_valid_trials"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Recovery where a fault demonstrably fired (METHODS 5).
+
+use serde::Serialize;
+
+use crate::base::{Error, Result};
+use crate::stats::Level;
+use crate::stats::clustered::{RateEstimate, sen_cp};
+use crate::stats::missing::{PartialTask, TaskBounds, manski_tasks};
+use crate::stats::sample::{Clustered, TaskScore};
+use crate::stats::units::Weights;
+
+/// One task's trials with an injected fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultTask {
+    /// Trials in which the fault was planned.
+    pub injected: u32,
+    /// Those in which it fired.
+    pub reached: u32,
+    /// Those of them that recovered.
+    pub recovered: u32,
+}
+
+/// Recovery given that the fault fired.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recovery {
+    /// Reached over injected trials; `None` without injected trials.
+    pub reach_rate: Option<f64>,
+    /// Tasks with at least one reached trial.
+    pub tasks_reached: usize,
+    /// Indices of the tasks whose fault never fired.
+    pub unreached: Vec<usize>,
+    /// Recovery with every reached task counting the same.
+    pub equal_task: RateEstimate,
+    /// Recovery with every reached trial counting the same.
+    pub reached_weighted: RateEstimate,
+    /// Bounds over all injected trials: the unreached all failed, or all recovered.
+    pub bounds: TaskBounds,
+}
+
+/// Recovery rate among reached trials (method `recovery_given_reached`), by SEN-CP.
+///
+/// Reaching the fault is itself an outcome: compare arms only on tasks reached in both, and show
+/// the bounds where reach rates differ. Recovery is not eventual success.
+///
+/// # Errors
+///
+/// If recovered ≤ reached ≤ injected is broken, or as [`Clustered::new`].
+pub fn recovery(tasks: &[FaultTask], clusters: Option<&[u32]>, level: Level) -> Result<Recovery> {
+    let broken = |t: &FaultTask| t.recovered > t.reached || t.reached > t.injected;
+    if let Some(i) = tasks.iter().position(broken) {
+        return Err(Error::input(format!("task {i} (from 0): {:?}", tasks[i]))
+            .hint("recovered ≤ reached ≤ injected"));
+    }
+    let scores: Vec<TaskScore> = tasks
+        .iter()
+        .map(|t| TaskScore::binary(t.recovered, t.reached))
+        .collect();
+    let rate = |weights: &Weights| -> Result<RateEstimate> {
+        Ok(sen_cp(&Clustered::new(&scores, clusters, weights)?, level))
+    };
+    let partial: Vec<PartialTask> = tasks
+        .iter()
+        .filter(|t| t.injected > 0)
+        .map(partial)
+        .collect();
+    let labels: Option<Vec<u32>> = clusters.map(|labels| {
+        labels
+            .iter()
+            .zip(tasks)
+            .filter(|(_, t)| t.injected > 0)
+            .map(|(l, _)| *l)
+            .collect()
+    });
+    let total = |f: fn(&FaultTask) -> u32| tasks.iter().map(|t| f64::from(f(t))).sum::<f64>();
+    let injected = total(|t| t.injected);
+    Ok(Recovery {
+        reach_rate: (injected > 0.0).then(|| total(|t| t.reached) / injected),
+        tasks_reached: tasks.iter().filter(|t| t.reached > 0).count(),
+        unreached: (0..tasks.len())
+            .filter(|&i| tasks[i].reached == 0)
+            .collect(),
+        equal_task: rate(&Weights::EqualTask)?,
+        reached_weighted: rate(&Weights::Trials)?,
+        bounds: manski_tasks(&partial, labels.as_deref(), &Weights::EqualTask, level)?,
+    })
+}
+
+fn partial(task: &FaultTask) -> PartialTask {
+    PartialTask {
+        sum: f64::from(task.recovered),
+        observed: task.reached,
+        missing: task.injected - task.reached,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_that_never_fired_is_no_failure() {
+        let tasks = [
+            FaultTask {
+                injected: 4,
+                reached: 4,
+                recovered: 4,
+            },
+            FaultTask {
+                injected: 4,
+                reached: 0,
+                recovered: 0,
+            },
+        ];
+        let got = recovery(&tasks, None, Level::p95()).unwrap();
+        assert_eq!(
+            (got.equal_task.estimate, got.unreached),
+            (Some(1.0), vec![1])
+        );
+        assert_eq!((got.bounds.worst, got.bounds.best), (Some(0.5), Some(1.0)));
+        let bad = FaultTask {
+            injected: 1,
+            reached: 2,
+            recovered: 0,
+        };
+        assert!(recovery(&[bad], None, Level::p95()).is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! Runs on disk: a folder with a locked plan and `run.sqlite`; one writer; nothing stored is lost.
+
+// Level 3: this is where run folders are opened, written and dated.
+#![allow(clippy::disallowed_methods)]
+
+mod open;
+mod read;
+mod schema;
+mod verify;
+mod write;
+
+pub use open::{FileFolder, PlanFile, RunStore, Source};
+pub use read::{FoundRule, StoredTrial};
+pub use verify::Verification;
+pub use write::{GradeWriter, Stored, TrialWriter};
+
+use crate::base::Error;
+
+/// Turns a database error into ours, with a hint where we know one.
+fn sql(error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, NotADatabase, ReadOnly};
+    let code = match &error {
+        rusqlite::Error::SqliteFailure(failure, _) => Some(failure.code),
+        _ => None,
+    };
+    let ours = Error::io(format!("the run's database: {error}"));
+    match code {
+        Some(DiskFull) => ours.hint(
+            "the file system is full; what was stored before is intact: free some space and run the command again",
+        ),
+        Some(DatabaseBusy) => ours.hint("another process holds the database"),
+        Some(NotADatabase) => ours.hint("run.sqlite is not a database of this tool, or it was damaged"),
+        Some(ReadOnly) => ours.hint("the run folder is not writable"),
+        _ => ours,
+    }
+}
+
+/// Turns a file error into ours.
+fn file(error: &std::io::Error, what: &str, path: &std::path::Path) -> Error {
+    let ours = Error::io(format!("{what}: {error}")).in_file(path);
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return ours.hint("the file system is full; what was stored before is intact: free some space and run the command again");
+    }
+    ours
+}

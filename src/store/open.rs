@@ -1,0 +1,378 @@
+//! Creating and opening a run folder, under a lock that admits one process.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::{file, schema, sql};
+use crate::base::{Digest, Error, Result, RunId};
+use crate::model::plan::{Plan, PlanBody, RUN_FORMAT};
+use crate::model::suite::Suite;
+
+/// `plan.json`: the locked plan, and the times and places of the run, which reports leave out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanFile {
+    /// Format of the run.
+    pub format: u32,
+    /// Run id.
+    pub run: RunId,
+    /// Digest of `plan`.
+    pub digest: Digest,
+    /// UTC time at which the plan was locked, RFC 3339.
+    pub locked_at: String,
+    /// Where the suite was read from.
+    pub source: Source,
+    /// What the digest covers.
+    pub plan: PlanBody,
+}
+
+/// Where the suite of a run came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A suite folder, as it was named on the command line.
+    Folder(PathBuf),
+    /// No suite: the tasks are those of an imported table.
+    Table,
+}
+
+impl PlanFile {
+    /// The plan itself.
+    pub fn to_plan(&self) -> Plan {
+        Plan {
+            format: self.format,
+            run: self.run.clone(),
+            digest: self.digest.clone(),
+            body: self.plan.clone(),
+        }
+    }
+}
+
+/// A run folder, opened for this process alone.
+pub struct RunStore {
+    pub(super) dir: PathBuf,
+    pub(super) db: Connection,
+    pub(super) plan: PlanFile,
+    /// Held open for its lock.
+    _lock: File,
+}
+
+impl RunStore {
+    /// Creates a run folder with its plan and a snapshot of the suite, or opens it if it already
+    /// holds the same plan.
+    ///
+    /// # Errors
+    ///
+    /// If the folder holds another plan (the suite or an arm was edited since), is in use by another
+    /// process, was written by a newer version, or cannot be written.
+    pub fn create(dir: &Path, plan: &Plan, suite: &Suite, source: Source) -> Result<Self> {
+        if dir.join("plan.json").exists() {
+            let store = Self::open(dir)?;
+            store.check_same_plan(plan)?;
+            return Ok(store);
+        }
+        refuse_foreign_folder(dir)?;
+        fs::create_dir_all(dir).map_err(|e| file(&e, "cannot create the run folder", dir))?;
+        let lock = lock(dir)?;
+        let db = database(dir)?;
+        schema::create(&db)?;
+        let plan_file = PlanFile {
+            format: plan.format,
+            run: plan.run.clone(),
+            digest: plan.digest.clone(),
+            locked_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            source,
+            plan: plan.body.clone(),
+        };
+        let mut store = Self {
+            dir: dir.to_path_buf(),
+            db,
+            plan: plan_file,
+            _lock: lock,
+        };
+        store.put_meta("format", &RUN_FORMAT.to_string())?;
+        store.put_suite(suite)?;
+        store.write_plan()?;
+        Ok(store)
+    }
+
+    /// Opens a run folder.
+    ///
+    /// # Errors
+    ///
+    /// If there is no run, it is in use by another process, it was written by a newer version, or
+    /// its plan was edited.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let plan = read_plan(dir)?;
+        let lock = lock(dir)?;
+        let db = database(dir)?;
+        let store = Self {
+            dir: dir.to_path_buf(),
+            db,
+            plan,
+            _lock: lock,
+        };
+        let format = store
+            .meta("format")?
+            .and_then(|f| f.parse().ok())
+            .unwrap_or(RUN_FORMAT);
+        refuse_newer(format, &dir.join("run.sqlite"))?;
+        schema::create(&store.db)?;
+        Ok(store)
+    }
+
+    /// The run folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The plan with times and places.
+    pub fn plan_file(&self) -> &PlanFile {
+        &self.plan
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> Plan {
+        self.plan.to_plan()
+    }
+
+    /// Replaces the plan body by one with more arms or tasks and takes its digest anew; the run
+    /// keeps its id.
+    ///
+    /// # Errors
+    ///
+    /// If the plan cannot be written.
+    pub fn extend_plan(&mut self, body: PlanBody, suite: &Suite) -> Result<()> {
+        if body == self.plan.plan {
+            return Ok(());
+        }
+        self.plan.digest = Plan::lock(body.clone()).digest;
+        self.plan.plan = body;
+        self.put_suite(suite)?;
+        self.write_plan()
+    }
+
+    fn check_same_plan(&self, plan: &Plan) -> Result<()> {
+        if self.plan.digest == plan.digest {
+            return Ok(());
+        }
+        let (old, new) = (&self.plan.plan, &plan.body);
+        let what = if old.suite_digest != new.suite_digest {
+            "the suite was edited since the run was planned"
+        } else if old.arms != new.arms {
+            "the arms, or the files recorded for them, changed since the run was planned"
+        } else {
+            "seed or analysis differ from the locked plan"
+        };
+        Err(
+            Error::input(format!("this folder holds another plan: {what}"))
+                .in_file(&self.dir)
+                .hint("name another folder with `--out`; the stored run was left as it is"),
+        )
+    }
+
+    fn write_plan(&self) -> Result<()> {
+        let mut text =
+            serde_json::to_string_pretty(&self.plan).map_err(|e| Error::io(e.to_string()))?;
+        text.push('\n');
+        write_atomically(&self.dir.join("plan.json"), |out| {
+            out.write_all(text.as_bytes())
+        })
+    }
+
+    fn put_suite(&mut self, suite: &Suite) -> Result<()> {
+        let text = serde_json::to_string(suite).map_err(|e| Error::io(e.to_string()))?;
+        self.put_meta("suite", &text)
+    }
+
+    pub(super) fn put_meta(&self, key: &str, value: &str) -> Result<()> {
+        self.db
+            .execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
+                (key, value),
+            )
+            .map_err(sql)
+            .map(|_| ())
+    }
+
+    pub(super) fn meta(&self, key: &str) -> Result<Option<String>> {
+        use rusqlite::OptionalExtension;
+        self.db
+            .query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| {
+                row.get(0)
+            })
+            .optional()
+            .or_else(|e| {
+                if e.to_string().contains("no such table") {
+                    Ok(None)
+                } else {
+                    Err(sql(e))
+                }
+            })
+    }
+}
+
+/// Writes a file so that a reader sees the old or the new content, never a part.
+fn write_atomically(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let temporary = path.with_extension("part");
+    let write = || -> std::io::Result<()> {
+        let mut out = BufWriter::new(File::create(&temporary)?);
+        content(&mut out)?;
+        out.into_inner()?.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|e| {
+        // The half-written part is of no use to anybody; failing to remove it changes nothing.
+        let _ = fs::remove_file(&temporary);
+        file(&e, "cannot write", path)
+    })
+}
+
+/// A folder that holds something else is not ours to write into.
+fn refuse_foreign_folder(dir: &Path) -> Result<()> {
+    let ours = [
+        "run.lock",
+        "run.sqlite",
+        "run.sqlite-wal",
+        "run.sqlite-shm",
+        "plan.part",
+    ];
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        if !ours.iter().any(|name| entry.file_name() == *name) {
+            return Err(Error::input("this folder is not empty and holds no run")
+                .in_file(dir)
+                .hint(
+                    "name an empty or new folder; an existing run is recognised by its plan.json",
+                ));
+        }
+    }
+    Ok(())
+}
+
+fn lock(dir: &Path) -> Result<File> {
+    let path = dir.join("run.lock");
+    let mut lock = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|e| file(&e, "cannot open the run's lock", &path))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = lock.read_to_string(&mut holder);
+            let holder = if holder.trim().is_empty() {
+                "another process".to_owned()
+            } else {
+                format!("process {}", holder.trim())
+            };
+            return Err(Error::io(format!(
+                "the run is in use by {holder}; one run has one writer"
+            ))
+            .in_file(dir)
+            .hint("wait until it has finished, or name another folder"));
+        }
+        Err(TryLockError::Error(e)) => return Err(file(&e, "cannot lock the run", &path)),
+    }
+    let note = lock
+        .set_len(0)
+        .and_then(|()| lock.seek(SeekFrom::Start(0)))
+        .and_then(|_| writeln!(lock, "{}", std::process::id()));
+    // The process id is only for the other process's message; the lock holds without it.
+    let _ = note;
+    Ok(lock)
+}
+
+fn database(dir: &Path) -> Result<Connection> {
+    let db = Connection::open(dir.join("run.sqlite")).map_err(sql)?;
+    db.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
+    db.pragma_update(None, "synchronous", "FULL").map_err(sql)?;
+    db.pragma_update(None, "temp_store", "MEMORY")
+        .map_err(sql)?;
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+fn read_plan(dir: &Path) -> Result<PlanFile> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let path = dir.join("plan.json");
+    let text = fs::read_to_string(&path).map_err(|e| {
+        if e.kind() == std::io::ErrorKind::NotFound {
+            Error::input("there is no run here (no plan.json)")
+                .in_file(dir)
+                .hint("`assize run` and `assize import` make runs")
+        } else {
+            file(&e, "cannot read the plan", &path)
+        }
+    })?;
+    let unreadable = |e: serde_json::Error| {
+        Error::input(format!("the plan cannot be read: {e}")).at(&path, e.line() as u64)
+    };
+    let head: Head = serde_json::from_str(&text).map_err(unreadable)?;
+    refuse_newer(head.format, &path)?;
+    let plan: PlanFile = serde_json::from_str(&text).map_err(unreadable)?;
+    if Plan::lock(plan.plan.clone()).digest != plan.digest {
+        return Err(Error::refused(
+            "the plan was edited after it was locked: its digest does not match",
+        )
+        .in_file(&path)
+        .hint("restore plan.json, or start a new run"));
+    }
+    Ok(plan)
+}
+
+fn refuse_newer(format: u32, path: &Path) -> Result<()> {
+    if format <= RUN_FORMAT {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "the run has format {format}; this version reads up to {RUN_FORMAT}"
+    ))
+    .in_file(path)
+    .hint("it was written by a newer version of assize: use that one"))
+}
+
+/// A folder of files, each written whole or not at all.
+pub struct FileFolder(PathBuf);
+
+impl FileFolder {
+    /// Makes the folder where it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn create(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder)
+            .map_err(|e| file(&e, "cannot create the report folder", folder))?;
+        Ok(Self(folder.to_path_buf()))
+    }
+
+    /// Writes one file through a buffer; a reader sees the old or the new content.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<()> {
+        write_atomically(&self.0.join(name), |out| content(out))
+    }
+}

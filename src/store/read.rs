@@ -1,0 +1,551 @@
+//! Reading a run: trials with their evidence in batches, and everything graded as columns.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rusqlite::{Connection, params};
+
+use super::{RunStore, sql};
+use crate::base::{ArmId, Error, Result, TaskId};
+use crate::model::measure::Measure;
+use crate::model::report::{FailureRow, InfrastructureRow};
+use crate::model::score::{
+    CellState, MeasureColumn, RowState, ScoreTable, SegmentColumn, Unscored,
+};
+use crate::model::suite::Suite;
+use crate::model::trace::{Event, Trace};
+use crate::model::trial::{Boundary, Trial};
+
+/// A trial as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredTrial {
+    /// Internal key.
+    pub row: i64,
+    /// The trial.
+    pub trial: Trial,
+    /// Its evidence.
+    pub trace: Option<Trace>,
+}
+
+/// How often one rule found one thing in one arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundRule {
+    /// Arm.
+    pub arm: String,
+    /// Dimension name.
+    pub dimension: String,
+    /// Rule.
+    pub rule: String,
+    /// Finding name.
+    pub finding: String,
+    /// Reason, where there is one.
+    pub reason: Option<String>,
+    /// Trials.
+    pub trials: u64,
+}
+
+impl RunStore {
+    /// The snapshot of the suite that was taken when the run was planned.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn suite(&self) -> Result<Suite> {
+        let text = self
+            .meta("suite")?
+            .ok_or_else(|| damaged("the suite is missing"))?;
+        serde_json::from_str(&text).map_err(|e| damaged(&format!("the suite cannot be read: {e}")))
+    }
+
+    /// Number of stored trials.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn trial_count(&self) -> Result<u64> {
+        self.db
+            .query_row("SELECT count(*) FROM trials", [], |row| {
+                row.get::<_, i64>(0)
+            })
+            .map_err(sql)
+            .map(|n| n as u64)
+    }
+
+    /// Number of stored trials of one arm.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn trials_of(&self, arm: &ArmId) -> Result<u64> {
+        let count = "SELECT count(*) FROM trials t JOIN arms a ON a.arm = t.arm WHERE a.name = ?1";
+        self.db
+            .query_row(count, [arm.as_str()], |row| row.get::<_, i64>(0))
+            .map_err(sql)
+            .map(|n| n as u64)
+    }
+
+    /// The tasks of which an arm has a stored trial, however it ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn recorded_tasks(&self, arm: &ArmId) -> Result<BTreeSet<TaskId>> {
+        let select = "SELECT DISTINCT k.name FROM trials t JOIN arms a ON a.arm = t.arm
+                      JOIN tasks k ON k.task = t.task WHERE a.name = ?1";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let names = select
+            .query_map([arm.as_str()], |r| r.get::<_, String>(0))
+            .map_err(sql)?;
+        names
+            .map(|name| name.map(TaskId::new).map_err(sql))
+            .collect()
+    }
+
+    /// Reads at most `limit` trials after the internal key `after`, in stored order.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read or holds what no version of this tool wrote.
+    pub fn trials_after(&self, after: i64, limit: usize) -> Result<Vec<StoredTrial>> {
+        trials_after(&self.db, after, limit)
+    }
+
+    /// Everything graded as columns, one row per planned trial in plan order.
+    ///
+    /// A planned trial of which nothing is stored has the state `Infra(Trace)`: what should have been
+    /// recorded is missing, which is never a pass and never a failure.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read.
+    pub fn score_table(&self, suite: &Suite) -> Result<ScoreTable> {
+        let plan = &self.plan.plan;
+        let mut table = empty_table(self, suite);
+        let mut offsets = Vec::new();
+        for (arm, planned) in plan.arms.iter().enumerate() {
+            offsets.push(table.arm.len());
+            for task in 0..plan.tasks.len() {
+                for index in 0..planned.trials {
+                    table.arm.push(arm as u16);
+                    table.task.push(task as u32);
+                    table.index.push(index);
+                }
+            }
+        }
+        let rows = table.arm.len();
+        table.state = vec![RowState::Infra(Boundary::Trace); rows];
+        for column in &mut table.measures {
+            column.value = vec![0.0; rows];
+            column.cell = vec![CellState::NoTrial; rows];
+        }
+        self.fill(&mut table, &offsets)?;
+        Ok(table)
+    }
+
+    fn fill(&self, table: &mut ScoreTable, offsets: &[usize]) -> Result<()> {
+        let plan = &self.plan.plan;
+        let arms: HashMap<&str, usize> = plan
+            .arms
+            .iter()
+            .enumerate()
+            .map(|(i, a)| (a.id.as_str(), i))
+            .collect();
+        let tasks: HashMap<&str, usize> = plan
+            .tasks
+            .iter()
+            .enumerate()
+            .map(|(i, t)| (t.id.as_str(), i))
+            .collect();
+        let arm_of = self.dictionary("arms", "arm", &arms)?;
+        let task_of = self.dictionary("tasks", "task", &tasks)?;
+        let columns: String = Measure::ALL
+            .iter()
+            .map(|m| format!(", s.{}", m.name()))
+            .collect();
+        let mut select = self
+            .db
+            .prepare(&format!(
+                "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}
+                 FROM trials t LEFT JOIN scores s ON s.trial = t.row"
+            ))
+            .map_err(sql)?;
+        let mut rows = select.query([]).map_err(sql)?;
+        while let Some(row) = rows.next().map_err(sql)? {
+            let (Some(&arm), Some(&task)) = (
+                arm_of.get(&row.get::<_, i64>(0).map_err(sql)?),
+                task_of.get(&row.get::<_, i64>(1).map_err(sql)?),
+            ) else {
+                continue;
+            };
+            let index: u32 = row.get(2).map_err(sql)?;
+            let trials = plan.arms[arm].trials;
+            if index >= trials {
+                continue;
+            }
+            let at = offsets[arm] + task * trials as usize + index as usize;
+            let boundary = row
+                .get_ref(3)
+                .map_err(sql)?
+                .as_str_or_null()
+                .map_err(|e| damaged(&e.to_string()))?;
+            if let Some(boundary) = boundary {
+                table.state[at] =
+                    RowState::Infra(Boundary::from_name(boundary).unwrap_or(Boundary::Runner));
+                continue;
+            }
+            table.state[at] = RowState::Valid;
+            let states = row
+                .get_ref(4)
+                .map_err(sql)?
+                .as_str_or_null()
+                .map_err(|e| damaged(&e.to_string()))?
+                .unwrap_or("");
+            if states == "grader" {
+                table.state[at] = RowState::Infra(Boundary::Grader);
+                continue;
+            }
+            for (m, column) in table.measures.iter_mut().enumerate() {
+                column.cell[at] = match states.as_bytes().get(m) {
+                    Some(b's') => CellState::Scored,
+                    Some(b'n') => CellState::NotApplicable,
+                    _ => CellState::Ungradable,
+                };
+                if column.cell[at] == CellState::Scored {
+                    column.value[at] = row.get(m + 5).map_err(sql)?;
+                }
+            }
+        }
+        table.unscored = self.unscored(&arm_of)?;
+        Ok(())
+    }
+
+    /// Counts why values are missing; the reasons of a trial are one text, and few texts differ.
+    fn unscored(&self, arm_of: &HashMap<i64, usize>) -> Result<Vec<Unscored>> {
+        let select =
+            "SELECT t.arm, s.reasons, count(*) FROM scores s JOIN trials t ON t.row = s.trial
+                      GROUP BY 1, 2 ORDER BY 1, 2";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let mut rows = select.query([]).map_err(sql)?;
+        let mut counts: BTreeMap<(u16, Measure, String), u64> = BTreeMap::new();
+        while let Some(row) = rows.next().map_err(sql)? {
+            let Some(&arm) = arm_of.get(&row.get::<_, i64>(0).map_err(sql)?) else {
+                continue;
+            };
+            let reasons: BTreeMap<Measure, String> = parse(
+                &row.get::<_, String>(1).map_err(sql)?,
+                "the reasons of a trial",
+            )?;
+            let trials = row.get::<_, i64>(2).map_err(sql)? as u64;
+            for (measure, reason) in reasons {
+                *counts.entry((arm as u16, measure, reason)).or_default() += trials;
+            }
+        }
+        let row = |((arm, measure, reason), trials)| Unscored {
+            arm,
+            measure,
+            reason,
+            trials,
+        };
+        Ok(counts.into_iter().map(row).collect())
+    }
+
+    fn dictionary(
+        &self,
+        table: &str,
+        column: &str,
+        known: &HashMap<&str, usize>,
+    ) -> Result<HashMap<i64, usize>> {
+        let mut select = self
+            .db
+            .prepare(&format!("SELECT {column}, name FROM {table}"))
+            .map_err(sql)?;
+        let rows = select
+            .query_map([], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))
+            .map_err(sql)?;
+        let mut keys = HashMap::new();
+        for row in rows {
+            let (key, name) = row.map_err(sql)?;
+            if let Some(&at) = known.get(name.as_str()) {
+                keys.insert(key, at);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// How often each rule found what, per arm.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn found_rules(&self) -> Result<Vec<FoundRule>> {
+        let select = "SELECT a.name, g.dimension, g.rule, g.finding, g.reason, count(*)
+                      FROM grades g JOIN trials t ON t.row = g.trial JOIN arms a ON a.arm = t.arm
+                      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let rows = select
+            .query_map([], |r| {
+                Ok(FoundRule {
+                    arm: r.get(0)?,
+                    dimension: r.get(1)?,
+                    rule: r.get(2)?,
+                    finding: r.get(3)?,
+                    reason: r.get(4)?,
+                    trials: r.get::<_, i64>(5)? as u64,
+                })
+            })
+            .map_err(sql)?;
+        rows.map(|r| r.map_err(sql)).collect()
+    }
+
+    /// Hands every broken rule to `each`, ordered by arm, task, trial and rule.
+    ///
+    /// # Errors
+    ///
+    /// Those of `each` and of the database.
+    pub fn for_each_failure(&self, mut each: impl FnMut(FailureRow) -> Result<()>) -> Result<()> {
+        let order = self.plan_order();
+        let select = "SELECT a.name, k.name, t.idx, g.dimension, g.rule, g.events, g.detail
+                      FROM grades g JOIN trials t ON t.row = g.trial JOIN arms a ON a.arm = t.arm
+                      JOIN tasks k ON k.task = t.task WHERE g.finding = 'fail'";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let mut rows = select.query([]).map_err(sql)?;
+        let mut found = Vec::new();
+        while let Some(r) = rows.next().map_err(sql)? {
+            let dimension: String = r.get(3).map_err(sql)?;
+            found.push(FailureRow {
+                arm: r.get(0).map_err(sql)?,
+                task: r.get(1).map_err(sql)?,
+                trial: r.get(2).map_err(sql)?,
+                dimension: parse(&format!("\"{dimension}\""), "a dimension")?,
+                rule: r.get(4).map_err(sql)?,
+                events: r.get(5).map_err(sql)?,
+                detail: r.get(6).map_err(sql)?,
+            });
+        }
+        found.sort_by_cached_key(|f| {
+            (
+                order.0.get(&f.arm).copied(),
+                order.1.get(&f.task).copied(),
+                f.trial,
+                f.dimension,
+                f.rule.clone(),
+            )
+        });
+        found.into_iter().try_for_each(&mut each)
+    }
+
+    fn plan_order(&self) -> (HashMap<String, usize>, HashMap<String, usize>) {
+        let arms = self
+            .plan
+            .plan
+            .arms
+            .iter()
+            .enumerate()
+            .map(|(i, a)| (a.id.to_string(), i))
+            .collect();
+        let tasks = self
+            .plan
+            .plan
+            .tasks
+            .iter()
+            .enumerate()
+            .map(|(i, t)| (t.id.to_string(), i))
+            .collect();
+        (arms, tasks)
+    }
+
+    /// Infrastructure errors by arm, boundary and code.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn infrastructure(&self) -> Result<Vec<InfrastructureRow>> {
+        let select =
+            "SELECT a.name, t.boundary, t.code, count(*) FROM trials t JOIN arms a ON a.arm = t.arm
+                      WHERE t.boundary IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let rows = select
+            .query_map([], |r| {
+                Ok(InfrastructureRow {
+                    arm: r.get(0)?,
+                    boundary: r.get(1)?,
+                    code: r.get::<_, Option<String>>(2)?.unwrap_or_default(),
+                    trials: r.get::<_, i64>(3)? as u64,
+                })
+            })
+            .map_err(sql)?;
+        rows.map(|r| r.map_err(sql)).collect()
+    }
+
+    /// The distinct digests of the inputs that an arm's trials of each task were given; trials
+    /// without a recorded input are left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn input_digests(&self, arm: &str) -> Result<BTreeMap<TaskId, Vec<String>>> {
+        let select = "SELECT k.name, t.body ->> '$.input_digest' AS input FROM trials t
+                      JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task
+                      WHERE a.name = ?1 AND input IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let rows = select
+            .query_map([arm], |r| {
+                Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?))
+            })
+            .map_err(sql)?;
+        let mut digests: BTreeMap<TaskId, Vec<String>> = BTreeMap::new();
+        for row in rows {
+            let (task, digest) = row.map_err(sql)?;
+            digests.entry(TaskId::new(task)).or_default().push(digest);
+        }
+        Ok(digests)
+    }
+
+    /// Status, and what each rule of a dimension found, in one trial: for evidence cells.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn evidence(&self, arm: &str, task: &str, index: u32, dimension: &str) -> Result<String> {
+        let select = "SELECT t.status, g.rule, g.finding, g.events, g.detail
+                      FROM trials t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task
+                      LEFT JOIN grades g ON g.trial = t.row AND g.dimension = ?4
+                          AND g.finding IN ('pass', 'fail', 'value')
+                      WHERE a.name = ?1 AND k.name = ?2 AND t.idx = ?3 ORDER BY g.position";
+        let mut select = self.db.prepare_cached(select).map_err(sql)?;
+        let mut rows = select
+            .query(params![arm, task, index, dimension])
+            .map_err(sql)?;
+        let mut parts: Vec<String> = Vec::new();
+        while let Some(r) = rows.next().map_err(sql)? {
+            if parts.is_empty() {
+                parts.push(r.get::<_, String>(0).map_err(sql)?);
+            }
+            let Some(rule) = r.get::<_, Option<String>>(1).map_err(sql)? else {
+                continue;
+            };
+            let (finding, events, detail): (String, String, String) = (
+                r.get(2).map_err(sql)?,
+                r.get(3).map_err(sql)?,
+                r.get(4).map_err(sql)?,
+            );
+            let events = if events.is_empty() {
+                String::new()
+            } else {
+                format!(" (events {events})")
+            };
+            let detail = if detail.is_empty() {
+                String::new()
+            } else {
+                format!(": {detail}")
+            };
+            parts.push(format!("{rule} {finding}{events}{detail}"));
+        }
+        Ok(parts.join("; "))
+    }
+}
+
+/// Reads trials from a connection or a transaction, see [`RunStore::trials_after`].
+pub(super) fn trials_after(db: &Connection, after: i64, limit: usize) -> Result<Vec<StoredTrial>> {
+    let mut select = db
+        .prepare_cached("SELECT row, body, trace FROM trials WHERE row > ?1 ORDER BY row LIMIT ?2")
+        .map_err(sql)?;
+    let rows = select
+        .query_map(params![after, limit as i64], |row| {
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, Option<String>>(2)?,
+            ))
+        })
+        .map_err(sql)?;
+    let mut trials = Vec::new();
+    for row in rows {
+        let (row, body, head) = row.map_err(sql)?;
+        let trial = parse(&body, "a trial")?;
+        let trace = match head {
+            Some(head) => Some(Trace {
+                events: events(db, row)?,
+                ..parse(&head, "a trace")?
+            }),
+            None => None,
+        };
+        trials.push(StoredTrial { row, trial, trace });
+    }
+    Ok(trials)
+}
+
+fn events(db: &Connection, row: i64) -> Result<Vec<Event>> {
+    let mut select = db
+        .prepare_cached("SELECT body FROM events WHERE trial = ?1 ORDER BY sequence")
+        .map_err(sql)?;
+    let bodies = select
+        .query_map([row], |r| r.get::<_, String>(0))
+        .map_err(sql)?;
+    bodies
+        .map(|body| parse(&body.map_err(sql)?, "an event"))
+        .collect()
+}
+
+fn empty_table(store: &RunStore, suite: &Suite) -> ScoreTable {
+    let plan = &store.plan.plan;
+    let tasks: HashMap<&TaskId, &crate::model::suite::Task> =
+        suite.tasks.iter().map(|t| (&t.id, t)).collect();
+    let metadata = |key: &str| -> Vec<Option<String>> {
+        plan.tasks
+            .iter()
+            .map(|t| tasks.get(&t.id).and_then(|t| t.metadata_text(key)))
+            .collect()
+    };
+    let column = |measure| MeasureColumn {
+        measure,
+        value: vec![],
+        cell: vec![],
+    };
+    ScoreTable {
+        arms: plan.arms.iter().map(|a| a.id.clone()).collect(),
+        tasks: plan.tasks.iter().map(|t| t.id.clone()).collect(),
+        clusters: plan
+            .analysis
+            .cluster
+            .as_ref()
+            .map(|key| numbered(&metadata(key))),
+        segments: plan
+            .analysis
+            .segments
+            .iter()
+            .map(|key| SegmentColumn {
+                key: key.clone(),
+                values: metadata(key),
+            })
+            .collect(),
+        measures: Measure::ALL.into_iter().map(column).collect(),
+        ..ScoreTable::default()
+    }
+}
+
+/// Numbers cluster labels in the order of their first task; a task without a label is its own
+/// cluster.
+fn numbered(labels: &[Option<String>]) -> Vec<u32> {
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let mut next = 0u32;
+    let mut fresh = || {
+        next += 1;
+        next - 1
+    };
+    labels
+        .iter()
+        .map(|label| match label {
+            Some(label) => *known.entry(label).or_insert_with(&mut fresh),
+            None => fresh(),
+        })
+        .collect()
+}
+
+fn parse<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| damaged(&format!("{what} cannot be read: {e}")))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::refused(format!("the run is damaged: {what}"))
+        .hint("`assize verify RUN` lists everything that does not match")
+}

@@ -1,0 +1,164 @@
+//! Re-deriving every digest of a run.
+
+use rusqlite::params;
+
+use super::write::{chained, trial_digest};
+use super::{RunStore, sql};
+use crate::base::Result;
+
+/// What verification found.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Verification {
+    /// Trials whose digests were re-derived.
+    pub trials: u64,
+    /// Events whose chain was re-derived.
+    pub events: u64,
+    /// Everything that does not match.
+    pub mismatches: Vec<String>,
+}
+
+impl RunStore {
+    /// Re-derives trial ids, event chains and trial digests from what is stored. The plan's own
+    /// digest was checked when the run was opened.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read at all; what merely does not match is in the result.
+    pub fn verify(&self) -> Result<Verification> {
+        let mut found = Verification::default();
+        let check: String = self
+            .db
+            .query_row("PRAGMA quick_check", [], |r| r.get(0))
+            .map_err(sql)?;
+        if check != "ok" {
+            found.mismatches.push(format!("run.sqlite: {check}"));
+        }
+        let suite = self.suite()?;
+        if suite.digest != self.plan.plan.suite_digest {
+            found
+                .mismatches
+                .push("the stored suite is not the one of the plan".to_owned());
+        }
+        let select = "SELECT t.row, t.id, a.name, k.name, t.idx, t.body, t.trace, t.digest, t.status, t.boundary, t.code
+                      FROM trials t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task ORDER BY t.row";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let mut rows = select.query([]).map_err(sql)?;
+        while let Some(r) = rows.next().map_err(sql)? {
+            let stored = StoredRow {
+                row: r.get(0).map_err(sql)?,
+                id: r.get(1).map_err(sql)?,
+                arm: r.get(2).map_err(sql)?,
+                task: r.get(3).map_err(sql)?,
+                index: r.get(4).map_err(sql)?,
+                body: r.get(5).map_err(sql)?,
+                head: r.get(6).map_err(sql)?,
+                digest: r.get(7).map_err(sql)?,
+                columns: (
+                    r.get(8).map_err(sql)?,
+                    r.get(9).map_err(sql)?,
+                    r.get(10).map_err(sql)?,
+                ),
+            };
+            self.verify_trial(&stored, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn verify_trial(&self, stored: &StoredRow, found: &mut Verification) -> Result<()> {
+        found.trials += 1;
+        let name = format!(
+            "arm `{}`, task `{}`, trial {}",
+            stored.arm, stored.task, stored.index
+        );
+        let last = self.verify_events(stored.row, &name, found)?;
+        if trial_digest(&stored.body, stored.head.as_deref(), &last) != stored.digest {
+            found
+                .mismatches
+                .push(format!("{name}: its digest does not match what is stored"));
+        }
+        if !stored.columns_match_body() {
+            found
+                .mismatches
+                .push(format!("{name}: its columns do not match its body"));
+        }
+        if !self.id_matches(stored) {
+            found.mismatches.push(format!(
+                "{name}: its id does not follow from suite, task, arm and index"
+            ));
+        }
+        Ok(())
+    }
+
+    fn verify_events(&self, row: i64, name: &str, found: &mut Verification) -> Result<String> {
+        let mut select = self
+            .db
+            .prepare_cached(
+                "SELECT sequence, body, hash FROM events WHERE trial = ?1 ORDER BY sequence",
+            )
+            .map_err(sql)?;
+        let mut events = select.query(params![row]).map_err(sql)?;
+        let mut previous = String::new();
+        let mut broken = false;
+        while let Some(e) = events.next().map_err(sql)? {
+            found.events += 1;
+            let (sequence, body, hash): (i64, String, String) = (
+                e.get(0).map_err(sql)?,
+                e.get(1).map_err(sql)?,
+                e.get(2).map_err(sql)?,
+            );
+            previous = chained(&previous, &body);
+            if previous != hash && !broken {
+                found
+                    .mismatches
+                    .push(format!("{name}: the chain breaks at event {sequence}"));
+                broken = true;
+            }
+        }
+        Ok(previous)
+    }
+
+    fn id_matches(&self, stored: &StoredRow) -> bool {
+        let plan = self.plan();
+        let arm = plan.body.arms.iter().find(|a| a.id.as_str() == stored.arm);
+        let task = plan
+            .body
+            .tasks
+            .iter()
+            .find(|t| t.id.as_str() == stored.task);
+        match (arm, task) {
+            (Some(arm), Some(task)) => plan.trial_id(arm, task, stored.index).as_str() == stored.id,
+            _ => false,
+        }
+    }
+}
+
+struct StoredRow {
+    row: i64,
+    id: String,
+    arm: String,
+    task: String,
+    index: u32,
+    body: String,
+    head: Option<String>,
+    digest: String,
+    /// Status, boundary and code columns, which repeat what the body says.
+    columns: (String, Option<String>, Option<String>),
+}
+
+impl StoredRow {
+    fn columns_match_body(&self) -> bool {
+        let Ok(trial) = serde_json::from_str::<crate::model::trial::Trial>(&self.body) else {
+            return false;
+        };
+        let code = match &trial.status {
+            crate::model::trial::TrialStatus::Infra { code, .. } => Some(code.clone()),
+            _ => None,
+        };
+        let boundary = trial.status.boundary().map(|b| b.name().to_owned());
+        trial.id.as_str() == self.id
+            && trial.arm.as_str() == self.arm
+            && trial.task.as_str() == self.task
+            && trial.index == self.index
+            && (trial.status.to_string(), boundary, code) == self.columns
+    }
+}
