@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Error, Result};
 use crate::compare::decision::ScheduleState;
+use crate::compare::robustness::robustness;
 use crate::compare::rules::{Bench, judge, screen};
 use crate::compare::table::{Comparing, compare};
 use crate::estimate::{Context, accounting, estimates, segments};
@@ -140,6 +141,7 @@ impl<'a> Evaluation<'a> {
             accounting: accounting(&self.table, &segments),
             estimates: estimates(&self.table, &context, &segments)?,
             comparisons: vec![],
+            robustness: vec![],
             screens: vec![],
             gate: Gate {
                 result: "none".to_owned(),
@@ -186,6 +188,7 @@ impl<'a> Evaluation<'a> {
             screen: screened.as_ref(),
         };
         report.gate = judge(&bench)?;
+        report.robustness = robustness(&self.table, context, &comparing, &compared)?;
         report.screens = screened
             .into_iter()
             .map(|s| s.row)
