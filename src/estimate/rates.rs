@@ -1,5 +1,7 @@
 //! Rates: success, conformance, violations, duplicates, recovery; pass@k and pass^k.
 
+use std::collections::BTreeMap;
+
 use super::cells::TaskCells;
 use super::segments::Segment;
 use super::table::{Context, blank_row};
@@ -7,6 +9,7 @@ use crate::base::Result;
 use crate::model::estimate::{EstimateRow, EstimateStatus};
 use crate::model::metric::{Metric, MetricKind};
 use crate::stats::clustered::{RateEstimate, sen_cp, tasks_fixed_cp};
+use crate::stats::count::{UnitCount, poisson_clustered};
 use crate::stats::missing::{PartialTask, manski_tasks};
 use crate::stats::pass_k::{PassKind, Successes, pass_k};
 use crate::stats::sample::{Clustered, TaskScore};
@@ -172,7 +175,7 @@ pub(crate) fn partial_tasks(cells: &TaskCells, tasks: &[usize]) -> Vec<PartialTa
     tasks.iter().map(partial).collect()
 }
 
-/// Events per trial of one arm in one segment.
+/// Events per trial of one arm in one segment, with the limits of clustered counts.
 pub(super) fn per_trial(
     context: &Context,
     arm: usize,
@@ -181,15 +184,38 @@ pub(super) fn per_trial(
     segment: &Segment,
 ) -> Result<EstimateRow> {
     let mut row = blank_row(context, arm, metric, segment);
-    let trials = cells.scored_in(&segment.tasks);
-    let events: f64 = segment.tasks.iter().map(|&t| cells.sum[t]).sum();
-    row.value = (trials > 0).then(|| events / trials as f64);
+    let found = poisson_clustered(&unit_counts(context, cells, &segment.tasks), context.level)?;
+    (row.value, row.low, row.high) = (found.rate, found.lower, found.upper);
+    row.method = Some("poisson_clustered".to_owned());
+    row.status = status(found.status);
+    row.reason = found.reason.map(str::to_owned);
     row.tasks = segment
         .tasks
         .iter()
         .filter(|&&t| cells.scored[t] > 0)
         .count() as u64;
-    row.trials = trials;
+    row.trials = cells.scored_in(&segment.tasks);
+    row.n_c = (found.units > 0).then_some(found.units as f64);
+    let spread = cells.spread(&segment.tasks);
+    (row.sd_between_tasks, row.sd_within_task) = (spread.between, spread.within);
     object_to_missing(&mut row, cells, segment);
     Ok(row)
+}
+
+/// Events and trials of each independent unit.
+fn unit_counts(context: &Context, cells: &TaskCells, tasks: &[usize]) -> Vec<UnitCount> {
+    let mut units: BTreeMap<usize, UnitCount> = BTreeMap::new();
+    for &task in tasks.iter().filter(|&&t| cells.scored[t] > 0) {
+        let unit = context
+            .cluster_of
+            .as_ref()
+            .map_or(task, |c| c[task] as usize);
+        let count = units.entry(unit).or_insert(UnitCount {
+            events: 0.0,
+            exposure: 0.0,
+        });
+        count.events += cells.sum[task];
+        count.exposure += f64::from(cells.scored[task]);
+    }
+    units.into_values().collect()
 }

@@ -58,9 +58,9 @@ pub enum Contrast {
 }
 
 const COSTS: [Measure; 7] = [
-    Measure::Steps,
     Measure::ToolCalls,
     Measure::RepeatedCalls,
+    Measure::Steps,
     Measure::InputTokens,
     Measure::OutputTokens,
     Measure::CostUsd,
@@ -68,15 +68,15 @@ const COSTS: [Measure; 7] = [
 ];
 
 const COST_KINDS: [MetricKind; 5] = [
+    MetricKind::Mean,
     MetricKind::Quantile(0.5),
     MetricKind::Quantile(0.9),
     MetricKind::Quantile(0.95),
-    MetricKind::Mean,
     MetricKind::Total,
 ];
 
 impl Metric {
-    /// All metrics in reporting order.
+    /// All metrics in reporting order: within a dimension its main metric comes first.
     pub fn all() -> Vec<Metric> {
         use MetricKind::{PassAtK, PassHatK, PerTrial, Rate, RateAll};
         let metric = |measure, kind| Metric { measure, kind };

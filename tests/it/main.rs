@@ -1,13 +1,20 @@
 //! Integration tests: one binary, so that the library is linked once.
 
+mod calculator;
+mod coverage;
 mod faults_grading;
+mod faults_judge;
 mod faults_stats;
 mod faults_traces;
 mod grading;
 mod grading_odd_input;
+mod layers;
 mod load;
+mod properties_stats;
 mod published;
 mod shipped;
+mod slow_judge;
+mod slow_versions;
 mod traces;
 mod validate;
 mod vectors;

@@ -145,6 +145,24 @@ mod tests {
     }
 
     #[test]
+    fn few_units_claim_no_more_than_their_signs() {
+        let values = [0.1, 0.2, 0.3, 0.4, 0.5];
+        let draw = |n: usize| {
+            let pool = Pool::of_units(n);
+            Replicates::draw(&pool, &plan(), |c| weighted_mean(c, &values[..n])).unwrap()
+        };
+        assert_eq!(draw(2).p_value(0.0), 0.5);
+        assert_eq!(draw(5).p_value(0.0), 0.0625);
+        let interval = draw(5).percentile(Level::p95(), Range::REAL);
+        assert_eq!(interval.unwrap_err().code(), "too_few_units");
+        assert!(
+            draw(5)
+                .percentile(Level::new(0.9).unwrap(), Range::REAL)
+                .is_ok()
+        );
+    }
+
+    #[test]
     fn undefined_replicates_widen_to_the_range() {
         let pool = Pool::of_units(30);
         let drawn = Replicates::draw(&pool, &plan(), |c| {

@@ -20,6 +20,7 @@ pub struct Replicates {
     pub estimate: f64,
     /// How many replicates left the statistic undefined.
     pub undefined: usize,
+    units: usize,
     sorted: Vec<f64>,
 }
 
@@ -70,6 +71,7 @@ impl Replicates {
         Ok(Self {
             estimate,
             undefined,
+            units: pool.units(),
             sorted,
         })
     }
@@ -92,7 +94,8 @@ impl Replicates {
     ///
     /// # Errors
     ///
-    /// `no_variation` if all replicates agree: a width of zero is not evidence.
+    /// `no_variation` if all replicates agree: a width of zero is not evidence. `too_few_units` where
+    /// even one sign in all units would not be rare at this level (under six units at 95 %).
     pub fn percentile(&self, level: Level, range: Range) -> Defined<Interval> {
         let tail = level.tail();
         self.between(tail, 1.0 - tail, level, range, "bootstrap_percentile")
@@ -109,6 +112,9 @@ impl Replicates {
     ) -> Defined<Interval> {
         if self.sorted.first() == self.sorted.last() {
             return Err(Undefined("no_variation"));
+        }
+        if self.least_p() > level.alpha() + 1e-12 {
+            return Err(Undefined("too_few_units"));
         }
         let low = self.quantile(low, Side::Low, range);
         let high = self.quantile(high, Side::High, range);
@@ -141,13 +147,21 @@ impl Replicates {
     }
 
     /// Two-sided p for a null value, 2·min over sides of (1 + #)/(1 + B), at most 1 and never 0
-    /// (Davison & Hinkley 1997, 4.2). Undefined replicates count against both sides.
+    /// (Davison & Hinkley 1997, 4.2), and never below what a sign test of the units could reach.
+    /// Undefined replicates count against both sides.
     pub fn p_value(&self, null: f64) -> f64 {
         let tolerance = 1e-9 * null.abs().max(1.0);
         let below = self.sorted.partition_point(|v| *v <= null + tolerance);
         let above = self.sorted.len() - self.sorted.partition_point(|v| *v < null - tolerance);
         let fewest = below.min(above) + self.undefined;
-        (2.0 * (1.0 + fewest as f64) / (1.0 + self.drawn() as f64)).min(1.0)
+        let p = 2.0 * (1.0 + fewest as f64) / (1.0 + self.drawn() as f64);
+        p.max(self.least_p()).min(1.0)
+    }
+
+    /// 2/2ⁿ for n units: what an exact sign test gives if all of them point one way. A resample of
+    /// two units that agree in sign would otherwise claim far more.
+    fn least_p(&self) -> f64 {
+        2.0 * (-(self.units as f64)).exp2()
     }
 
     /// Share of replicates below the estimate, ties counted half.
