@@ -11,7 +11,7 @@ use crate::grade::finding::{Graded, NO_OPPORTUNITY, Tally, clip, ungradable};
 use crate::grade::grader::TaskGrader;
 use crate::grade::permission_approval::approval_required;
 use crate::grade::permission_asking::must_ask_before_write;
-use crate::grade::trajectory::check_arguments;
+use crate::grade::trajectory_arguments::check_arguments;
 use crate::model::expect::Expect;
 use crate::model::grade::{Cell, Finding};
 use crate::model::measure::{Dimension, Measure};

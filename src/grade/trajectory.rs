@@ -4,11 +4,11 @@
 //! `calls`, `required_arg_keys`, `args`, `max_calls`. Every call of a tool is checked, not the last
 //! one. A rule about the arguments of a tool that was never called is `not_applicable`.
 
-use crate::grade::arguments::broken_rule;
 use crate::grade::evidence::Evidence;
 use crate::grade::finding::{Graded, PRIVATE_ARGUMENTS, Tally, clip, ungradable};
 use crate::grade::grader::TaskGrader;
 use crate::grade::paths::{holds, matches_or, relation};
+use crate::grade::trajectory_arguments::{args, required_arg_keys};
 use crate::model::expect::{Expect, ExpectedCall};
 use crate::model::grade::{Cell, Finding, Grade};
 use crate::model::measure::{Dimension, Measure};
@@ -186,62 +186,6 @@ fn path_events(evidence: &Evidence<'_>) -> Vec<u64> {
 fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     format!("[{}]", clip(&names.join(", "), LONGEST_PATH))
-}
-
-fn required_arg_keys(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
-    let mut tally = Tally::default();
-    for call in &evidence.calls {
-        let Some(required) = task.task.expect.required_arg_keys.get(call.name) else {
-            continue;
-        };
-        check_arguments(&mut tally, evidence, call, |arguments| {
-            let missing: Vec<&str> = required
-                .iter()
-                .map(String::as_str)
-                .filter(|key| arguments.get(key).is_none())
-                .collect();
-            if missing.is_empty() {
-                vec![]
-            } else {
-                vec![format!("missing keys {}", missing.join(", "))]
-            }
-        });
-    }
-    tally
-}
-
-fn args(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
-    let mut tally = Tally::default();
-    for call in &evidence.calls {
-        let Some(rule) = task.task.expect.args.get(call.name) else {
-            continue;
-        };
-        let schema = task.schemas.args.get(call.name);
-        check_arguments(&mut tally, evidence, call, |arguments| {
-            broken_rule(rule, schema, arguments)
-        });
-    }
-    tally
-}
-
-/// Checks the arguments of one call and records what was found.
-pub(crate) fn check_arguments(
-    tally: &mut Tally,
-    evidence: &Evidence<'_>,
-    call: &Call<'_>,
-    problems: impl Fn(&serde_json::Value) -> Vec<String>,
-) {
-    let sequence = call.event.sequence;
-    let arguments = match call.arguments {
-        Some(arguments) => arguments,
-        None => return tally.unknown(evidence.unseen(call)),
-    };
-    tally.checked.push(sequence);
-    let problems = problems(arguments);
-    if !problems.is_empty() {
-        let detail = format!("{}: {}", clip(call.name, 80), problems.join(", "));
-        tally.broke(vec![sequence], detail);
-    }
 }
 
 fn max_calls(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
