@@ -1,7 +1,9 @@
 //! `assize golden freeze` and `assize golden check`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::recorded::{ReadOptions, read_trials};
 use super::suite_of_run;
@@ -9,6 +11,7 @@ use crate::base::{ArmId, Error, Result, TaskId};
 use crate::grade::Grader;
 use crate::grade::golden::{GoldenResult, check, draft_contract};
 use crate::load;
+use crate::load::recorded::traces_in;
 use crate::model::expect::Expect;
 use crate::model::grade::Finding;
 use crate::model::suite::Suite;
@@ -50,7 +53,16 @@ pub enum Golden {
         drafts: Vec<PathBuf>,
     },
     /// The results of a check, one per trace and per task without a trace.
-    Checked(Vec<GoldenResult>),
+    Checked(Vec<CheckedTrace>),
+}
+
+/// What a check found about one trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedTrace {
+    /// The file that holds it; `None` if there is none.
+    pub file: Option<PathBuf>,
+    /// What was found.
+    pub result: GoldenResult,
 }
 
 /// Freezes or checks golden traces.
@@ -74,8 +86,8 @@ fn check_traces(folder: &Path, traces: Option<&Path>) -> Result<Golden> {
     } else {
         vec![]
     };
-    let results = match traces {
-        Some(traces) => check(&grader, &golden, &read(&suite, traces)?),
+    let candidates = match traces {
+        Some(traces) => read(&suite, traces)?,
         None if golden.is_empty() => {
             return Err(Error::input("there are no golden traces to check")
                 .in_file(golden_folder)
@@ -83,18 +95,45 @@ fn check_traces(folder: &Path, traces: Option<&Path>) -> Result<Golden> {
                     "freeze some with `assize golden freeze RUN`, or name a folder with `--traces`",
                 ));
         }
-        None => check(&grader, &golden, &golden),
+        None => golden.clone(),
     };
-    Ok(Golden::Checked(results))
+    let (files, trials): (Vec<PathBuf>, Vec<RecordedTrial>) = candidates.into_iter().unzip();
+    let golden: Vec<RecordedTrial> = golden.into_iter().map(|(_, trial)| trial).collect();
+    let results = check(&grader, &golden, &trials);
+    Ok(Golden::Checked(with_files(results, &files, &trials)))
 }
 
-fn read(suite: &Suite, folder: &Path) -> Result<Vec<RecordedTrial>> {
+/// Results come by task, and within a task in the order of its traces.
+fn with_files(
+    results: Vec<GoldenResult>,
+    files: &[PathBuf],
+    trials: &[RecordedTrial],
+) -> Vec<CheckedTrace> {
+    let mut waiting: BTreeMap<&TaskId, VecDeque<&PathBuf>> = BTreeMap::new();
+    for (file, trial) in files.iter().zip(trials) {
+        waiting.entry(&trial.task).or_default().push_back(file);
+    }
+    let mut found = Vec::new();
+    for result in results {
+        let file = waiting
+            .get_mut(&result.task)
+            .and_then(VecDeque::pop_front)
+            .cloned();
+        found.push(CheckedTrace { file, result });
+    }
+    found
+}
+
+/// Reads traces one file after the other, so that each can be named.
+fn read(suite: &Suite, folder: &Path) -> Result<Vec<(PathBuf, RecordedTrial)>> {
     let mut found = Vec::new();
     let options = ReadOptions::new(Some(suite), true);
-    read_trials(folder, &options, &mut |trial| {
-        found.push(trial);
-        Ok(())
-    })?;
+    for file in traces_in(folder)? {
+        read_trials(&file, &options, &mut |trial| {
+            found.push((file.clone(), trial));
+            Ok(())
+        })?;
+    }
     Ok(found)
 }
 

@@ -68,3 +68,4 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
             .hint("restore the suite, or start a new run; the stored run was left as it is"),
     )
 }
+pub mod coverage;

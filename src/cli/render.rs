@@ -7,10 +7,9 @@ use serde::Serialize;
 use super::args::Format;
 use super::wants_json;
 use crate::app::Decided;
-use crate::app::golden::Golden;
+use crate::app::golden::{CheckedTrace, Golden};
 use crate::app::import::Imported;
 use crate::base::{Error, Result};
-use crate::grade::golden::GoldenResult;
 use crate::load::Validation;
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
 use crate::store::Verification;
@@ -197,18 +196,21 @@ pub fn golden(done: &Golden, format: Format) -> Result<u8> {
     }
 }
 
-fn checked(results: &[GoldenResult], format: Format) -> Result<u8> {
-    let failed = results.iter().filter(|r| !r.passed()).count();
+fn checked(results: &[CheckedTrace], format: Format) -> Result<u8> {
+    let failed = results.iter().filter(|r| !r.result.passed()).count();
     let code = u8::from(failed > 0);
     if wants_json(format) {
         json(&serde_json::json!({"failed": failed, "results": results}))?;
         return Ok(code);
     }
     let mut text = String::new();
-    for result in results {
+    for CheckedTrace { file, result } in results {
         let mark = if result.passed() { "PASS" } else { "FAIL" };
+        let file = file
+            .as_ref()
+            .map_or(String::new(), |f| format!(" {}", f.display()));
         let hash = result.path_hash.as_deref().unwrap_or("no trace");
-        text.push_str(&format!("{mark} {} {hash}\n", result.task));
+        text.push_str(&format!("{mark} {} {hash}{file}\n", result.task));
         for failure in &result.failures {
             let events: Vec<String> = failure.events.iter().map(u64::to_string).collect();
             let events = if events.is_empty() {

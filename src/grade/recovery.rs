@@ -25,15 +25,17 @@ pub(crate) fn grade(
     duplicates: &Duplicates,
 ) -> Graded {
     let mut found = Graded::default();
-    let declared = !task.suite.spec.faults.is_empty() || !task.task.faults.is_empty();
     let fired = evidence.map_or(vec![], fired);
     let unreached = match evidence {
         _ if !fired.is_empty() => None,
-        _ if !declared => Some(Cell::NotApplicable("no_fault_declared".to_owned())),
         Err(reason) => Some(Cell::Ungradable(reason.to_owned())),
         Ok(evidence) if evidence.is_native() => Some(Cell::Value(0.0)),
         Ok(_) => Some(Cell::Ungradable("no_fault_log".to_owned())),
     };
+    let unreached = unreached.map(|cell| match not_asked(task) {
+        Some(reason) => Cell::NotApplicable(reason.to_owned()),
+        None => cell,
+    });
     if let Some(reached) = unreached {
         let recovered = match &reached {
             Cell::Value(_) => Cell::NotApplicable("fault_not_reached".to_owned()),
@@ -54,6 +56,12 @@ pub(crate) fn grade(
         .grades
         .push(tally.into_grade(RECOVERY, RULE, "fault_not_reached"));
     found
+}
+
+/// Why no trial of a task without declared faults is concerned.
+pub(crate) fn not_asked(task: &TaskGrader<'_>) -> Option<&'static str> {
+    let none = task.suite.spec.faults.is_empty() && task.task.faults.is_empty();
+    none.then_some("no_fault_declared")
 }
 
 fn fired<'a>(evidence: &Evidence<'a>) -> Vec<&'a Event> {

@@ -15,6 +15,8 @@ use crate::model::measure::{Dimension, Measure};
 use crate::trace::calls::Call;
 
 const TRAJECTORY: Dimension = Dimension::Trajectory;
+/// Reason where no call of a tool gave occasion to check its arguments.
+const NOT_CALLED: &str = "tool_not_called";
 /// Longest rendering of one path in a message, in bytes.
 const LONGEST_PATH: usize = 240;
 
@@ -28,12 +30,15 @@ pub(crate) fn grade(
     let grades: Vec<Grade> = declared(&task.task.expect)
         .into_iter()
         .map(|(rule, check)| match evidence {
-            Ok(evidence) => check(task, evidence).into_grade(TRAJECTORY, rule, "tool_not_called"),
+            Ok(evidence) => check(task, evidence).into_grade(TRAJECTORY, rule, NOT_CALLED),
             Err(reason) => ungradable(TRAJECTORY, rule, reason),
         })
         .collect();
     let mut found = Graded::default();
-    found.score(Measure::Conformance, conformance(&grades));
+    found.score(
+        Measure::Conformance,
+        conformance(&grades, not_asked(&task.task.expect)),
+    );
     found.grades = grades;
     found
 }
@@ -60,12 +65,21 @@ fn declared(expect: &Expect) -> Vec<(&'static str, Check)> {
     declared.map(|(_, rule, check)| (rule, check)).collect()
 }
 
-fn conformance(grades: &[Grade]) -> Cell {
-    let reason = |of: fn(&Finding) -> Option<&String>| grades.iter().find_map(|g| of(&g.finding));
+/// Why no trial of a task with this contract is concerned.
+pub(crate) fn not_asked(expect: &Expect) -> Option<&'static str> {
+    declared(expect)
+        .is_empty()
+        .then_some("no_trajectory_contract")
+}
+
+fn conformance(grades: &[Grade], not_asked: Option<&str>) -> Cell {
+    if let Some(reason) = not_asked {
+        return Cell::NotApplicable(reason.to_owned());
+    }
     if grades.iter().any(|g| g.finding == Finding::Fail) {
         return Cell::Value(0.0);
     }
-    let ungradable = reason(|f| match f {
+    let ungradable = grades.iter().find_map(|g| match &g.finding {
         Finding::Ungradable(reason) => Some(reason),
         _ => None,
     });
@@ -75,14 +89,7 @@ fn conformance(grades: &[Grade]) -> Cell {
     if grades.iter().any(|g| g.finding == Finding::Pass) {
         return Cell::Value(1.0);
     }
-    let idle = reason(|f| match f {
-        Finding::NotApplicable(reason) => Some(reason),
-        _ => None,
-    });
-    Cell::NotApplicable(
-        idle.map_or("no_trajectory_contract", String::as_str)
-            .to_owned(),
-    )
+    Cell::NotApplicable(NOT_CALLED.to_owned())
 }
 
 /// The names of all calls, private tools' included, against the legal sequences.

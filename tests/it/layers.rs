@@ -27,12 +27,25 @@ const RANKS: &[(&str, u32)] = &[
 
 /// What a module must not see although its rank would allow it.
 const FORBIDDEN: &[(&str, &[&str])] = &[
-    ("report", &["stats", "plan", "trace", "grade", "estimate", "compare", "disagree"]),
-    ("frame", &["stats", "plan", "trace", "grade", "estimate", "compare", "disagree"]),
+    (
+        "report",
+        &[
+            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+        ],
+    ),
+    (
+        "frame",
+        &[
+            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+        ],
+    ),
 ];
 
 fn rank(module: &str) -> Option<u32> {
-    RANKS.iter().find(|(name, _)| *name == module).map(|(_, rank)| *rank)
+    RANKS
+        .iter()
+        .find(|(name, _)| *name == module)
+        .map(|(_, rank)| *rank)
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -52,7 +65,10 @@ fn used(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in code.lines().filter(|l| !l.trim_start().starts_with("//")) {
         for part in line.split("crate::").skip(1) {
-            let name: String = part.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            let name: String = part
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                .collect();
             names.push(name);
         }
     }
@@ -68,15 +84,29 @@ fn every_import_goes_down() {
     let mut checked = 0;
     for file in files {
         let inner = file.strip_prefix(&root).unwrap();
-        let module = inner.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+        let module = inner
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_string_lossy()
+            .into_owned();
         let Some(own) = rank(&module) else {
-            assert!(module == "lib.rs" || module == "main.rs", "{module} has no layer");
+            assert!(
+                module == "lib.rs" || module == "main.rs",
+                "{module} has no layer"
+            );
             continue;
         };
-        for name in used(&fs::read_to_string(&file).unwrap()).iter().filter(|n| **n != module) {
+        for name in used(&fs::read_to_string(&file).unwrap())
+            .iter()
+            .filter(|n| **n != module)
+        {
             let Some(theirs) = rank(name) else { continue };
             checked += 1;
-            let forbidden = FORBIDDEN.iter().any(|(m, list)| *m == module && list.contains(&name.as_str()));
+            let forbidden = FORBIDDEN
+                .iter()
+                .any(|(m, list)| *m == module && list.contains(&name.as_str()));
             if theirs >= own || forbidden {
                 breaches.push(format!("{} uses {name}", inner.display()));
             }
@@ -94,6 +124,11 @@ fn polars_has_one_home() {
     for file in files {
         let at_home = file.strip_prefix(&root).unwrap().starts_with("frame");
         let text = fs::read_to_string(&file).unwrap();
-        assert_eq!(text.contains("use polars"), at_home && text.contains("use polars"), "{}", file.display());
+        assert_eq!(
+            text.contains("use polars"),
+            at_home && text.contains("use polars"),
+            "{}",
+            file.display()
+        );
     }
 }

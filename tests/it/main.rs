@@ -1,6 +1,7 @@
 //! Integration tests: one binary, so that the library is linked once.
-#![allow(clippy::unwrap_used)]
 
+mod calculator;
+mod coverage;
 mod faults_grading;
 mod faults_judge;
 mod faults_stats;
@@ -12,6 +13,7 @@ mod load;
 mod properties_stats;
 mod published;
 mod shipped;
+mod slow_judge;
 mod slow_versions;
 mod traces;
 mod validate;
