@@ -164,11 +164,29 @@ fn t_interval(
         .filter_map(|&t| Some(b.mean(t)? - a.mean(t)?))
         .collect();
     let found = paired_t(&differences, context.level);
-    (
-        found.estimate,
-        found
-            .lower
-            .zip(found.upper)
-            .map(|(lower, upper)| Limits { lower, upper }),
-    )
+    let limits = found
+        .lower
+        .zip(found.upper)
+        .map(|(lower, upper)| Limits { lower, upper });
+    (found.estimate, limits.map(|l| l.clipped(-1.0, 1.0)))
+}
+
+fn pooled(
+    context: &Context,
+    a: &TaskCells,
+    b: &TaskCells,
+    whole: &Segment,
+) -> (Option<f64>, Option<Limits>) {
+    let arm = |cells: &TaskCells| {
+        let trials = cells.scored_in(&whole.tasks) as f64;
+        let sum: f64 = whole.tasks.iter().map(|&t| cells.sum[t]).sum();
+        (trials > 0.0).then(|| Bounded {
+            estimate: sum / trials,
+            limits: wilson(sum, trials, context.level),
+        })
+    };
+    match (arm(a), arm(b)) {
+        (Some(a), Some(b)) => (Some(b.estimate - a.estimate), Some(mover_difference(a, b))),
+        _ => (None, None),
+    }
 }
