@@ -1,4 +1,20 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
+//!
+//! In reading order:
+//!
+//! - [`level`], [`tolerance`], [`sum`], [`special`]: the level, comparisons that forgive rounding,
+//!   compensated sums, quantiles and tails.
+//! - [`units`], [`strata`], [`sample`]: tasks with weights gathered into independent units; one
+//!   arm's scores, paired differences.
+//! - [`proportion`], [`clustered`], [`pass_k`], [`count`], [`recovery`]: rates of one arm.
+//! - [`quantile`], [`ratio`], [`mean`]: amounts.
+//! - [`paired`], [`permutation`], [`multiplicity`], [`mover`], [`dual`]: comparing two arms.
+//! - [`missing`]: bounds for what was not observed.
+//! - [`power`]: planning.
+//!
+//! Data are validated once, into [`units::Units`], [`sample::Clustered`] or [`sample::Paired`];
+//! the methods assume it. A method that cannot answer gives `None` with a reason, never 0, 1 or
+//! NaN. [`Status`] says how far an interval may be used.
 
 pub mod agreement;
 pub mod alt_test;

@@ -256,7 +256,7 @@ impl Cell {
 
 impl ScoreCell {
     /// Binary single tasks with equal weights.
-    pub(super) fn of(units: u32, trials: u32, types: Types) -> Self {
+    pub(crate) fn of(units: u32, trials: u32, types: Types) -> Self {
         Self {
             name: None,
             units,
