@@ -61,7 +61,7 @@ fn unit(u: usize) -> Vec<Option<f64>> {
     let rating = |r: usize| {
         let index = (u * RATERS + r) as u32;
         let noise = fraction(index, std::f64::consts::SQRT_2);
-        (index % 11 != 0).then(|| 1.0 + (4.999 * (0.6 * base + 0.4 * noise)).floor())
+        (!index.is_multiple_of(11)).then(|| 1.0 + (4.999 * (0.6 * base + 0.4 * noise)).floor())
     };
     (0..RATERS).map(rating).collect()
 }

@@ -51,7 +51,8 @@ impl MeanEstimate {
             df: Some(df),
             ..Self::default()
         };
-        if !(se > 0.0) || !(df > 0.0) {
+        let sound = se > 0.0 && df > 0.0;
+        if !sound {
             return Self {
                 reason: Some("zero_variance"),
                 ..base

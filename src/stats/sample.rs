@@ -118,7 +118,10 @@ impl Paired {
                 "weights by trials need the trials, not the differences",
             ));
         }
-        if let Some(i) = differences.iter().position(|d| !(d.abs() <= 1.0 + 1e-9)) {
+        if let Some(i) = differences
+            .iter()
+            .position(|d| d.is_nan() || d.abs() > 1.0 + 1e-9)
+        {
             return Err(Error::input(format!(
                 "difference {} of task {i} (from 0)",
                 differences[i]

@@ -60,7 +60,7 @@ fn decided(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     // The role never changes the word.
     input.optional_text("role")?;
     let margin = input.optional_number("margin")?;
-    if margin.is_some_and(|m| !(m > 0.0)) {
+    if margin.is_some_and(|m| m.is_nan() || m <= 0.0) {
         return Err(input.problem("margin", "not positive; leave it out if there is none"));
     }
     let case = DecideInput {

@@ -9,6 +9,7 @@ mod agreement;
 mod amounts;
 mod answer;
 mod correction;
+mod counts;
 mod decision;
 mod fields;
 mod judges;
@@ -35,6 +36,7 @@ const AREAS: &[fn(&str) -> Option<Method>] = &[
     rates::method,
     pass_k::method,
     amounts::method,
+    counts::method,
     paired::method,
     tests2x2::method,
     missing::method,

@@ -113,7 +113,7 @@ pub fn korn_graubard(sample: &Clustered, level: Level) -> RateEstimate {
     let squares = sum(pooled.residuals.iter().map(|e| e * e));
     let variance = squares / (pooled.total * pooled.total) * count / (count - 1.0);
     let spread = pooled.mean * (1.0 - pooled.mean);
-    if count < 2.0 || !(variance > 1e-24) {
+    if count < 2.0 || variance.is_nan() || variance <= 1e-24 {
         rate.status = Status::NotEstimable;
         rate.reason = Some(if count < 2.0 {
             "too_few_units"

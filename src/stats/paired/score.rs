@@ -43,6 +43,15 @@ impl Score {
     /// (b − c − nΔ)/√(n(2q + Δ(1−Δ))), which falls in Δ; q is the constrained estimate of the
     /// probability that only B passes.
     fn at(&self, delta: f64) -> f64 {
+        if delta < 0.0 {
+            // With the arms exchanged no terms of opposite sign meet near the ends of the scale.
+            let exchanged = Self {
+                n: self.n,
+                a_only: self.b_only,
+                b_only: self.a_only,
+            };
+            return -exchanged.at(-delta);
+        }
         let (n, b, c) = (self.n, self.a_only, self.b_only);
         let linear = -b - c + (2.0 * n - b + c) * delta;
         let constant = -c * delta * (1.0 - delta);

@@ -5,8 +5,8 @@ use super::saddle::ln_binomial;
 
 /// P(X = k) for X ~ Binomial(n, p).
 pub fn binomial_pmf(k: u64, n: u64, p: f64) -> f64 {
-    if k > n {
-        return 0.0;
+    if k > n || n == 0 {
+        return if k == n { 1.0 } else { 0.0 };
     }
     let (k, rest, n) = (k as f64, (n - k) as f64, n as f64);
     if k == 0.0 {
@@ -35,6 +35,49 @@ pub fn binomial_sf(k: u64, n: u64, p: f64) -> f64 {
         return 0.0;
     }
     lower(k as f64, (n - k) as f64 + 1.0, p, 1.0 - p)
+}
+
+/// The exact two-sided binomial p-value: the probability of all counts at most as probable as `k`.
+///
+/// Ties are forgiven a relative 1e-7, as in R.
+pub fn binomial_two_sided(k: u64, n: u64, p: f64) -> f64 {
+    let bar = binomial_pmf(k, n, p) * (1.0 + 1e-7);
+    let centre = n as f64 * p;
+    if k as f64 == centre {
+        return 1.0;
+    }
+    // The probability falls away from the centre on either side, so the other tail is found by
+    // bisection.
+    let total = if (k as f64) < centre {
+        let other = partition(centre.ceil() as u64, n + 1, |j| {
+            binomial_pmf(j, n, p) <= bar
+        });
+        binomial_cdf(k, n, p) + binomial_sf(other, n, p)
+    } else {
+        let beyond = partition(0, centre.floor() as u64 + 1, |j| {
+            binomial_pmf(j, n, p) > bar
+        });
+        let other = if beyond == 0 {
+            0.0
+        } else {
+            binomial_cdf(beyond - 1, n, p)
+        };
+        binomial_sf(k, n, p) + other
+    };
+    total.min(1.0)
+}
+
+/// The first number in low..high for which a monotone condition holds, or `high`.
+fn partition(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle
+        } else {
+            low = middle + 1
+        }
+    }
+    low
 }
 
 /// Drawing without replacement: how many marked items are among those drawn.
