@@ -10,11 +10,16 @@
 //! - [`quantile`], [`ratio`], [`mean`]: amounts.
 //! - [`paired`], [`permutation`], [`multiplicity`], [`mover`], [`dual`]: comparing two arms.
 //! - [`missing`]: bounds for what was not observed.
-//! - [`power`]: planning.
+//! - [`survival`], [`drift`], [`sequential`]: times that were cut off, drift, stopping early.
+//! - [`agreement`], [`confusion`], [`alt_test`], [`judge_bias`], [`panel`]: judges beside people.
+//! - [`correction`]: what a judge's rate says about people's.
+//! - [`bootstrap`]: resampling, for statistics without a formula.
+//! - [`power`]: sizing a run.
 //!
 //! Data are validated once, into [`units::Units`], [`sample::Clustered`] or [`sample::Paired`];
 //! the methods assume it. A method that cannot answer gives `None` with a reason, never 0, 1 or
-//! NaN. [`Status`] says how far an interval may be used.
+//! NaN; where that is all it answers, the reason is an [`Undefined`]. [`Status`]
+//! says how far an interval may be used.
 
 pub mod agreement;
 pub mod alt_test;
