@@ -168,8 +168,6 @@ pub(crate) enum Fact {
     Task,
     Trial,
     Status,
-    /// Tokens read and written together.
-    TokenSum,
     /// A fact about the task, under this key.
     Metadata(String),
     Measure(Measure),
@@ -293,7 +291,6 @@ fn fact(key: &str) -> Fact {
         "task" => return Fact::Task,
         "trial" => return Fact::Trial,
         "status" => return Fact::Status,
-        "tokens" => return Fact::TokenSum,
         "outcome" => Measure::Success,
         "cost" => Measure::CostUsd,
         "latency" => Measure::LatencyMs,

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 
 use csv::{StringRecord, Terminator};
 
-use crate::base::{ArmId, Error, Notice, Result, TaskId};
+use crate::base::{ArmId, Error, Result, TaskId};
 use crate::model::measure::Measure;
 use crate::model::trial::{RecordedTrial, TrialStatus};
 use crate::trace::import::columns::{Columns, Fact};
@@ -19,14 +19,8 @@ use crate::trace::import::{ImportOptions, Sink, cell, status_from_word};
 
 pub use crate::trace::import::columns::TableMap;
 
-/// Why a sum of tokens is left out.
-const NOT_SPLIT: &str = "the table gives only the sum of tokens, which says neither how many were read \
-    nor how many were written; map `input_tokens` and `output_tokens`";
-
 /// Reads all rows of a table.
 ///
-/// A sum of tokens is checked but left out, with the notice `tokens_not_split`: there is no measure
-/// of it, and neither tokens read nor tokens written can be had from it.
 ///
 /// # Errors
 ///
@@ -161,12 +155,6 @@ fn row(record: &StringRecord, columns: &Columns, line: u64) -> Result<RecordedTr
             Fact::Task => trial.task = TaskId::new(text),
             Fact::Trial => trial.index = Some(cell::index(text).map_err(wrong)?),
             Fact::Status => trial.status = status_from_word(text),
-            Fact::TokenSum => {
-                cell::measure(Measure::InputTokens, text).map_err(wrong)?;
-                trial
-                    .notices
-                    .push(Notice::with("tokens_not_split", NOT_SPLIT));
-            }
             Fact::Metadata(key) => drop(trial.task_metadata.insert(key.clone(), text.to_owned())),
             Fact::Measure(measure) => {
                 let value = cell::measure(*measure, text).map_err(wrong)?;
@@ -176,6 +164,13 @@ fn row(record: &StringRecord, columns: &Columns, line: u64) -> Result<RecordedTr
     }
     if trial.task.as_str().is_empty() {
         return Err(Error::input("the task is empty").hint("every row must name its task"));
+    }
+    if let (None, Some(input), Some(output)) = (
+        trial.recorded.get(&Measure::Tokens),
+        trial.recorded.get(&Measure::InputTokens),
+        trial.recorded.get(&Measure::OutputTokens),
+    ) {
+        trial.recorded.insert(Measure::Tokens, input + output);
     }
     // The outcome of a broken trial says nothing about the agent.
     if !trial.status.is_valid() {
@@ -359,10 +354,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_tokens_is_said_to_be_left_out() {
+    fn a_sum_of_tokens_is_a_measure_of_its_own() {
         let trials = read_all("task,tokens\na,120\nb,\n", &[]).unwrap();
-        assert_eq!(trials[0].notices[0].code, "tokens_not_split");
-        assert!(trials[0].recorded.is_empty() && trials[1].notices.is_empty());
+        assert_eq!(trials[0].recorded[&Measure::Tokens], 120.0);
+        assert!(trials[1].recorded.is_empty());
         assert!(read_all("task,tokens\na,many\n", &["tokens=tokens"]).is_err());
     }
 
