@@ -1,6 +1,9 @@
 //! Times resampling jobs: one line of JSON each. `peer_stats.sh` sets scipy and the krippendorff
 //! package beside them on the same data.
 
+// A bench command reads the clock and prints what it measured.
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
+
 use std::time::Instant;
 
 use assize::base::Seed;
