@@ -12,7 +12,7 @@ use crate::model::plan::{Plan, PlannedArm, PlannedTask};
 use crate::model::suite::{Suite, SuiteSpec, Task};
 use crate::model::trial::RecordedTrial;
 use crate::plan::{self, PlanOptions};
-use crate::store::{RunStore, Source};
+use crate::store::{RunStore, Source, TrialWriter};
 use crate::trace::import::table::TableMap;
 
 /// What to import.
@@ -58,10 +58,17 @@ pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
     let mut source = source(command)?;
     let survey = survey(command, &source)?;
     source.first_index = survey.first_index();
-    let (mut store, suite) = open_or_create(command, &survey)?;
-    let plan = store.plan();
+    let (store, suite) = open_or_create(command, &survey)?;
+    let plan = Plan {
+        body: extended(command, &survey, &suite, store.plan()),
+        ..store.plan()
+    };
     let arm = command.arm.as_ref().and_then(|id| plan.arm(id)).cloned();
-    let count = recorded::import(&mut store, &plan, arm.as_ref(), &source)?;
+    let (mut store, count) = store.filled(|store| {
+        let body = plan.body.clone();
+        let trials = |writer: &mut TrialWriter| recorded::put(writer, &plan, arm.as_ref(), &source);
+        store.store_trials_of(body, &suite, trials)
+    })?;
     talk(&format!(
         "{} trials read, {} of them new",
         count.read, count.new
@@ -193,7 +200,7 @@ impl Survey {
 
 fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore, Suite)> {
     if command.run.join("plan.json").exists() {
-        let mut store = RunStore::open(&command.run)?;
+        let store = RunStore::open(&command.run)?;
         let mut suite = match &store.plan_file().source {
             Source::Table => store.suite()?,
             Source::Folder(_) => suite_of_run(&store, command.suite.as_deref())?,
@@ -208,9 +215,6 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
             }
             add_tasks(&mut suite, survey);
         }
-        let plan = store.plan();
-        let body = extended(command, survey, &suite, plan);
-        store.extend_plan(body, &suite)?;
         return Ok((store, suite));
     }
     let (suite, source) = match &command.suite {

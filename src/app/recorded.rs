@@ -41,7 +41,17 @@ pub fn record(
             first_index: 0,
             options: of_arm(suite, recorded, malformed_is_agent),
         };
-        let count = import(store, &plan, Some(planned), &source)?;
+        let mut beyond = false;
+        let mut attempt = |first: u32, beyond: &mut bool| {
+            store.store_trials(|writer| {
+                put_counting_from(first, writer, &plan, Some(planned), &source, beyond)
+            })
+        };
+        let count = match attempt(0, &mut beyond) {
+            // One trial too many may only mean that the source counts from 1.
+            Err(_) if beyond && counts_from_one(&source)? => attempt(1, &mut beyond)?,
+            result => result?,
+        };
         talk(&format!(
             "{}: {} trials recorded, {} of them new",
             arm.id, count.read, count.new
@@ -127,54 +137,46 @@ pub struct Count {
     pub new: u64,
 }
 
-/// Imports trials in one transaction, as those of `arm`, or of the arm that each names.
+/// Puts trials into a transaction, as those of `arm`, or of the arm that each names.
 ///
 /// # Errors
 ///
 /// As [`record`].
-pub fn import(
-    store: &mut RunStore,
+pub fn put(
+    writer: &mut TrialWriter,
     plan: &Plan,
     arm: Option<&PlannedArm>,
     source: &Recording,
 ) -> Result<Count> {
-    let mut beyond = false;
-    let first = attempt(store, plan, arm, source, source.first_index, &mut beyond);
-    // One trial too many may only mean that the source counts from 1; then nothing is too many.
-    if first.is_err() && beyond && counts_from_one(source)? {
-        return attempt(store, plan, arm, source, 1, &mut beyond);
-    }
-    first
+    put_counting_from(source.first_index, writer, plan, arm, source, &mut false)
 }
 
-fn attempt(
-    store: &mut RunStore,
+fn put_counting_from(
+    first_index: u32,
+    writer: &mut TrialWriter,
     plan: &Plan,
     arm: Option<&PlannedArm>,
     source: &Recording,
-    first_index: u32,
     beyond: &mut bool,
 ) -> Result<Count> {
-    store.store_trials(|writer| {
-        let mut importing = Importing {
-            plan,
-            arm,
-            price: source.price,
-            first_index,
-            next: HashMap::new(),
-            beyond,
-        };
-        let mut count = Count::default();
-        for path in &source.paths {
-            read_trials(path, &source.options, &mut |trial| {
-                let stored = importing.put(writer, trial)?;
-                count.read += 1;
-                count.new += u64::from(stored == Stored::New);
-                Ok(())
-            })?;
-        }
-        Ok(count)
-    })
+    let mut importing = Importing {
+        plan,
+        arm,
+        price: source.price,
+        first_index,
+        next: HashMap::new(),
+        beyond,
+    };
+    let mut count = Count::default();
+    for path in &source.paths {
+        read_trials(path, &source.options, &mut |trial| {
+            let stored = importing.put(writer, trial)?;
+            count.read += 1;
+            count.new += u64::from(stored == Stored::New);
+            Ok(())
+        })?;
+    }
+    Ok(count)
 }
 
 /// Whether a source numbers all its trials, from 1.

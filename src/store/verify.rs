@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::write::{chained, trial_digest};
 use super::{RunStore, sql};
-use crate::base::Result;
+use crate::base::{Digest, Result};
 
 /// What verification found.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -32,6 +32,12 @@ impl RunStore {
             .map_err(sql)?;
         if check != "ok" {
             found.mismatches.push(format!("run.sqlite: {check}"));
+        }
+        let hash = self.meta("suite")?.map(|t| Digest::of_bytes(t.as_bytes()));
+        if self.meta("suite_hash")?.as_deref() != hash.as_ref().map(Digest::as_str) {
+            found
+                .mismatches
+                .push("the stored suite does not match its hash".to_owned());
         }
         let suite = self.suite()?;
         if suite.digest != self.plan.plan.suite_digest {

@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use super::open::{Prepared, put_suite};
 use super::{RunStore, sql};
 use crate::base::digest::canonical;
 use crate::base::{ArmId, Digest, Error, Result, TaskId};
 use crate::model::grade::{Cell, Finding, TrialGrades};
 use crate::model::measure::Measure;
+use crate::model::plan::PlanBody;
+use crate::model::suite::Suite;
 use crate::model::trace::{Event, Trace};
 use crate::model::trial::{Trial, TrialStatus};
 
@@ -44,28 +47,40 @@ impl RunStore {
         &mut self,
         work: impl FnOnce(&mut TrialWriter) -> Result<T>,
     ) -> Result<T> {
-        let (arms, tasks) = (self.plan.plan.arms.clone(), self.plan.plan.tasks.clone());
         let db = self.db.transaction().map_err(sql)?;
-        let mut writer = TrialWriter {
-            arms: dictionary(
-                &db,
-                "arms",
-                "arm",
-                arms.into_iter().map(|a| a.id),
-                ArmId::as_str,
-            )?,
-            tasks: dictionary(
-                &db,
-                "tasks",
-                "task",
-                tasks.into_iter().map(|t| t.id),
-                TaskId::as_str,
-            )?,
-            seen: HashSet::new(),
-            db,
-        };
+        let mut writer = TrialWriter::new(db, &self.plan.plan)?;
         let done = work(&mut writer)?;
         writer.db.commit().map_err(sql)?;
+        Ok(done)
+    }
+
+    /// Stores trials of a plan that has more arms or tasks than the locked one, and locks it with
+    /// them: plan, suite and trials change together, or nothing does.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunStore::store_trials`], and if the plan cannot be written.
+    pub fn store_trials_of<T>(
+        &mut self,
+        body: PlanBody,
+        suite: &Suite,
+        work: impl FnOnce(&mut TrialWriter) -> Result<T>,
+    ) -> Result<T> {
+        if body == self.plan.plan {
+            return self.store_trials(work);
+        }
+        let plan = self.plan_with(body);
+        let db = self.db.transaction().map_err(sql)?;
+        put_suite(&db, suite)?;
+        let mut writer = TrialWriter::new(db, &plan.plan)?;
+        let done = work(&mut writer)?;
+        // The plan is written before the commit, where a full disk is still harmless, and shown
+        // after it. Killed between the two, the run holds trials that its plan does not name; they
+        // are in no report, and the same import again names them.
+        let shown = Prepared::write(&self.dir.join("plan.json"), |out| plan.write(out))?;
+        writer.db.commit().map_err(sql)?;
+        shown.publish()?;
+        self.plan = plan;
         Ok(done)
     }
 
@@ -111,7 +126,18 @@ fn dictionary<K: Eq + std::hash::Hash>(
     Ok(keys)
 }
 
-impl TrialWriter<'_> {
+impl<'a> TrialWriter<'a> {
+    fn new(db: Transaction<'a>, plan: &PlanBody) -> Result<Self> {
+        let arms = plan.arms.iter().map(|a| a.id.clone());
+        let tasks = plan.tasks.iter().map(|t| t.id.clone());
+        Ok(Self {
+            arms: dictionary(&db, "arms", "arm", arms, ArmId::as_str)?,
+            tasks: dictionary(&db, "tasks", "task", tasks, TaskId::as_str)?,
+            seen: HashSet::new(),
+            db,
+        })
+    }
+
     /// Stores one trial with its evidence.
     ///
     /// # Errors

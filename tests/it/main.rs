@@ -6,8 +6,11 @@
     clippy::print_stdout
 )]
 
+mod bad_input;
 mod calculator;
+mod common;
 mod coverage;
+mod faults_end_to_end;
 mod faults_grading;
 mod faults_judge;
 mod faults_stats;
@@ -19,6 +22,7 @@ mod load;
 mod properties_stats;
 mod published;
 mod shipped;
+mod shows;
 mod slow_judge;
 mod slow_versions;
 mod traces;
