@@ -2,6 +2,7 @@
 
 mod calculator;
 mod coverage;
+mod coverage_judged;
 mod faults_judge;
 mod faults_stats;
 mod properties_stats;
