@@ -1,6 +1,7 @@
 //! Drawing one data set of a design.
 
 use super::cell::{AmountCell, Cell, Point, ScoreCell, Types};
+use super::judged::JudgedData;
 use crate::base::seed::Stream;
 use crate::stats::sample::TaskScore;
 use crate::stats::special::{beta_quantile, binomial_pmf, normal_quantile};
@@ -17,6 +18,8 @@ pub(super) struct Data {
     pub(super) amounts_a: Vec<Vec<f64>>,
     /// B's amounts by task.
     pub(super) amounts_b: Vec<Vec<f64>>,
+    /// Counts of judged items.
+    pub(super) judged: JudgedData,
 }
 
 /// A design with its tables of counts.
@@ -74,9 +77,11 @@ impl<'a> Sampler<'a> {
             labels: None,
             amounts_a: vec![],
             amounts_b: vec![],
+            judged: JudgedData::default(),
         };
         match self.cell {
             Cell::Amounts(cell) => draw_amounts(cell, stream, &mut data),
+            Cell::Judged(cell) => data.judged = JudgedData::draw(cell, stream),
             Cell::Scores(cell) if cell.single_tasks() => {
                 data.a.reserve(cell.units as usize);
                 data.b.reserve(cell.units as usize);

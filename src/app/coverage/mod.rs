@@ -6,6 +6,7 @@
 pub mod cell;
 mod draw;
 pub mod grid;
+pub mod judged;
 pub mod method;
 mod truth;
 

@@ -22,6 +22,7 @@ pub const NAMES: &[&str] = &[
     "breaks",
     "difference-clusters",
     "amounts",
+    "judged",
 ];
 
 /// The cells of a named grid.
@@ -43,6 +44,10 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
         "breaks" => differences::breaks(),
         "difference-clusters" => differences::difference_clusters(),
         "amounts" => amounts(),
+        "judged" => super::judged::grid()
+            .into_iter()
+            .map(Cell::Judged)
+            .collect(),
         _ => {
             return Err(Error::input(format!("no grid `{name}`"))
                 .hint(format!("one of {}", NAMES.join(", "))));
