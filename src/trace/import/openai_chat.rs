@@ -404,7 +404,7 @@ mod tests {
         assert!(error.starts_with(
             "log.json:1: record 2: message 1: the arguments of tool call 2 (`refund`)"
         ));
-        assert!(error.contains("malformed_arguments"), "{error}");
+        assert!(error.contains("--malformed-arguments agent"), "{error}");
         let agent =
             |o: &mut ImportOptions| o.malformed_arguments = super::super::MalformedArguments::Agent;
         let trials = read_all(&text, agent).unwrap();
