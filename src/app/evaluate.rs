@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Error, Result};
 use crate::compare::decision::ScheduleState;
+use crate::compare::robustness::robustness;
 use crate::compare::rules::{Bench, judge, screen};
 use crate::compare::table::{Comparing, compare};
 use crate::estimate::{Context, accounting, estimates, segments};
@@ -11,8 +12,8 @@ use crate::model::analysis::{DecisionSpec, Schedule};
 use crate::model::estimate::{Gate, ScreenRow};
 use crate::model::plan::Plan;
 use crate::model::report::{
-    ArmInfo, Environment, Evidence, InputDiffers, REPORT_FORMAT, Report, RuleRow, RunInfo,
-    RunNotice,
+    ArmInfo, Environment, Evidence, FailureRow, InputDiffers, REPORT_FORMAT, Report, RuleRow,
+    RunInfo, RunNotice,
 };
 use crate::model::score::ScoreTable;
 use crate::plan::PlanOptions;
@@ -102,12 +103,31 @@ impl<'a> Evaluation<'a> {
         )
     }
 
-    /// Evaluates everything.
+    /// Every broken rule, arms under their names in the report.
     ///
     /// # Errors
     ///
     /// If a store is damaged.
-    pub fn report(&self) -> Result<Report> {
+    pub fn failures(&self) -> Result<Vec<FailureRow>> {
+        let mut rows = Vec::new();
+        for (at, store) in self.stores.iter().enumerate() {
+            store.for_each_failure(|mut failure| {
+                if let Some(name) = self.reported_name(at, &failure.arm) {
+                    failure.arm = name.to_owned();
+                    rows.push(failure);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(rows)
+    }
+
+    /// Evaluates everything; `failures` are those of [`Self::failures`].
+    ///
+    /// # Errors
+    ///
+    /// If a store is damaged.
+    pub fn report(&self, failures: &[FailureRow]) -> Result<Report> {
         let first = self.stores[0].plan();
         let alpha = self.decision.as_ref().map_or(0.05, |d| d.alpha);
         let level = Level::new(1.0 - alpha)?;
@@ -121,13 +141,14 @@ impl<'a> Evaluation<'a> {
             accounting: accounting(&self.table, &segments),
             estimates: estimates(&self.table, &context, &segments)?,
             comparisons: vec![],
+            robustness: vec![],
             screens: vec![],
             gate: Gate {
                 result: "none".to_owned(),
                 exit_code: 0,
                 rules: vec![],
             },
-            rules: self.rules()?,
+            rules: self.rules(failures)?,
             input_differs: None,
             infrastructure: self.infrastructure()?,
             reporting_rules: rules_of_report::all(&first.body.analysis, self.decision.as_ref()),
@@ -167,6 +188,7 @@ impl<'a> Evaluation<'a> {
             screen: screened.as_ref(),
         };
         report.gate = judge(&bench)?;
+        report.robustness = robustness(&self.table, context, &comparing, &compared)?;
         report.screens = screened
             .into_iter()
             .map(|s| s.row)
@@ -200,7 +222,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The name that the report gives an arm of a run.
-    pub(super) fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
+    fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
         let arm = self
             .arms
             .iter()
@@ -208,7 +230,7 @@ impl<'a> Evaluation<'a> {
         Some(&arm.info.name)
     }
 
-    fn rules(&self) -> Result<Vec<RuleRow>> {
+    fn rules(&self, failures: &[FailureRow]) -> Result<Vec<RuleRow>> {
         let mut rows: BTreeMap<(String, String, String), RuleRow> = BTreeMap::new();
         for (at, store) in self.stores.iter().enumerate() {
             for found in store.found_rules()? {
@@ -241,30 +263,25 @@ impl<'a> Evaluation<'a> {
                     }
                 }
             }
-            store.for_each_failure(|failure| {
-                let name = self
-                    .reported_name(at, &failure.arm)
-                    .unwrap_or_default()
-                    .to_owned();
-                let key = (
-                    name,
-                    failure.dimension.name().to_owned(),
-                    failure.rule.clone(),
-                );
-                if let Some(row) = rows.get_mut(&key).filter(|r| r.examples.len() < EXAMPLES) {
-                    row.examples.push(Evidence {
-                        task: failure.task,
-                        trial: failure.trial,
-                        events: failure
-                            .events
-                            .split(' ')
-                            .filter_map(|e| e.parse().ok())
-                            .collect(),
-                        detail: failure.detail,
-                    });
-                }
-                Ok(())
-            })?;
+        }
+        for failure in failures {
+            let key = (
+                failure.arm.clone(),
+                failure.dimension.name().to_owned(),
+                failure.rule.clone(),
+            );
+            if let Some(row) = rows.get_mut(&key).filter(|r| r.examples.len() < EXAMPLES) {
+                row.examples.push(Evidence {
+                    task: failure.task.clone(),
+                    trial: failure.trial,
+                    events: failure
+                        .events
+                        .split(' ')
+                        .filter_map(|e| e.parse().ok())
+                        .collect(),
+                    detail: failure.detail.clone(),
+                });
+            }
         }
         let mut rows: Vec<RuleRow> = rows.into_values().collect();
         let order = |name: &str| self.arms.iter().position(|a| a.info.name == name);

@@ -55,8 +55,9 @@ pub struct Imported {
 ///
 /// If a file is invalid, names an unknown task, or holds a trial twice; then nothing of it is stored.
 pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
-    let source = source(command)?;
+    let mut source = source(command)?;
     let survey = survey(command, &source)?;
+    source.first_index = survey.first_index();
     let (store, suite) = open_or_create(command, &survey)?;
     let plan = Plan {
         body: extended(command, &survey, &suite, store.plan()),
@@ -104,10 +105,12 @@ fn source(command: &ImportCommand) -> Result<Recording> {
     };
     let mut options = ReadOptions::new(suite.as_ref(), command.malformed_is_agent);
     options.files.format = format;
+    options.files.table = command.kind == "table";
     options.files.columns = columns(command)?;
     Ok(Recording {
         paths: command.files.clone(),
         price: None,
+        first_index: 0,
         options,
     })
 }
@@ -127,6 +130,10 @@ struct Survey {
     arms: BTreeMap<ArmId, u32>,
     tasks: Vec<TaskId>,
     metadata: BTreeMap<TaskId, BTreeMap<String, String>>,
+    /// Least trial number; `None` if no trial has one.
+    least: Option<u32>,
+    /// Whether some trial has no number.
+    unnumbered: bool,
 }
 
 fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
@@ -144,6 +151,11 @@ fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
 }
 
 impl Survey {
+    /// The number that the source gives the first trial of a task: 1 where it counts from 1.
+    fn first_index(&self) -> u32 {
+        u32::from(self.least == Some(1) && !self.unnumbered)
+    }
+
     fn add(
         &mut self,
         command: &ImportCommand,
@@ -158,6 +170,10 @@ impl Survey {
         *count = (*count + 1).max(trial.index.map_or(0, |i| i.saturating_add(1)));
         let most = self.arms.entry(arm).or_default();
         *most = (*most).max(*count);
+        match trial.index {
+            Some(index) => self.least = Some(self.least.map_or(index, |l| l.min(index))),
+            None => self.unnumbered = true,
+        }
         match self.metadata.get(&trial.task) {
             None => {
                 self.tasks.push(trial.task.clone());
@@ -249,7 +265,7 @@ fn extended(
 ) -> crate::model::plan::PlanBody {
     let mut body = plan.body;
     for (id, most) in &survey.arms {
-        let trials = command.plan.trials.unwrap_or(*most);
+        let trials = command.plan.trials.unwrap_or(most - survey.first_index());
         match body.arms.iter_mut().find(|a| &a.id == id) {
             Some(arm) => arm.trials = arm.trials.max(trials),
             None => body.arms.push(PlannedArm {

@@ -11,6 +11,7 @@ pub mod recorded;
 pub mod report;
 mod rules_of_report;
 pub mod run;
+pub mod sizing;
 pub mod stats;
 mod tables;
 mod trials;
@@ -68,3 +69,4 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
             .hint("restore the suite, or start a new run; the stored run was left as it is"),
     )
 }
+pub mod coverage;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::evaluate::Evaluation;
 use super::{Decided, Talk, disagreements};
 use crate::base::Result;
-use crate::model::report::{FailureRow, Report};
+use crate::model::report::Report;
 use crate::plan::PlanOptions;
 use crate::report;
 use crate::store::{FileFolder, RunStore};
@@ -39,9 +39,9 @@ pub fn write(
     talk: &mut Talk,
 ) -> Result<Decided> {
     let evaluation = Evaluation::new(stores, choices)?;
-    let report = evaluation.report()?;
+    let failures = evaluation.failures()?;
+    let report = evaluation.report(&failures)?;
     let samples = disagreements::samples(&evaluation)?;
-    let failures = failures(&evaluation)?;
     let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;
@@ -62,20 +62,6 @@ pub fn write(
     super::trials::write(&evaluation, &files)?;
     talk(&format!("report in {}", folder.display()));
     Ok(Decided { report, folder })
-}
-
-fn failures(evaluation: &Evaluation) -> Result<Vec<FailureRow>> {
-    let mut rows = Vec::new();
-    for (at, store) in evaluation.stores.iter().enumerate() {
-        store.for_each_failure(|mut failure| {
-            if let Some(name) = evaluation.reported_name(at, &failure.arm) {
-                failure.arm = name.to_owned();
-                rows.push(failure);
-            }
-            Ok(())
-        })?;
-    }
-    Ok(rows)
 }
 
 /// The report of a run that was written before; for tests and scripts.

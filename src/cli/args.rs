@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::number;
 use crate::app;
-use crate::base::{ArmId, Result};
+use crate::base::{ArmId, Error, Result};
 
 /// May we swap this model, and what gets worse if we do?
 #[derive(Debug, Parser)]
@@ -74,11 +74,11 @@ pub enum Command {
         /// Run folder
         run: PathBuf,
     },
+    /// How many tasks and trials a margin needs, what they cost, and which of the two to buy
+    Plan(PlanArgs),
     /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
-    Stats {
-        /// JSON file
-        file: PathBuf,
-    },
+    #[command(args_conflicts_with_subcommands = true)]
+    Stats(StatsArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -179,6 +179,153 @@ pub struct CompareArgs {
     /// Folder for the report of two runs. Default: RUN/report-RUN2
     #[arg(long)]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    /// Suite folder
+    pub suite: PathBuf,
+    /// Compared rate. Default: success_rate
+    #[arg(long)]
+    pub metric: Option<String>,
+    /// Margin. Default: the suite's
+    #[arg(long)]
+    pub margin: Option<f64>,
+    /// Loss that the candidate is assumed to have in truth
+    #[arg(long, default_value_t = 0.0)]
+    pub assumed_loss: f64,
+    /// Power
+    #[arg(long, default_value_t = app::sizing::DEFAULT_POWER)]
+    pub power: f64,
+    /// Trials per task. Default: the suite's
+    #[arg(short = 'k', long = "trials", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// Run from which variances and costs are taken
+    #[arg(long, conflicts_with = "variances")]
+    pub pilot: Option<PathBuf>,
+    /// Arms of the pilot. Default: its plan's
+    #[arg(long)]
+    pub baseline: Option<String>,
+    /// Arms of the pilot. Default: its plan's
+    #[arg(long)]
+    pub candidate: Option<String>,
+    /// Variances: of the true difference over tasks, of one trial in A, and in B
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "DIFFERENCE,WITHIN_A,WITHIN_B"
+    )]
+    pub variances: Vec<f64>,
+    /// Cost of preparing one more task, in US dollars
+    #[arg(long)]
+    pub task_cost: Option<f64>,
+    /// Cost of one trial in both arms together, in US dollars. Default: the pilot's
+    #[arg(long)]
+    pub trial_cost: Option<f64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct StatsArgs {
+    /// JSON file
+    pub file: Option<PathBuf>,
+    #[command(subcommand)]
+    pub command: Option<StatsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StatsCommand {
+    /// Simulate how often an interval holds the truth, and print a CSV of cells
+    Coverage(CoverageArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CoverageArgs {
+    /// Method id, e.g. sen_cp or bp_hall
+    #[arg(long)]
+    pub method: String,
+    /// Named grid of designs
+    #[arg(long, conflicts_with = "cells")]
+    pub grid: Option<String>,
+    /// JSON file with one design, or an array of designs
+    #[arg(long)]
+    pub cells: Option<PathBuf>,
+    /// k of pass@k and pass^k
+    #[arg(short)]
+    pub k: Option<u32>,
+    /// Replicates per cell
+    #[arg(long, default_value_t = 1500)]
+    pub replicates: u32,
+    /// Cells with a lower coverage are run again
+    #[arg(long)]
+    pub refine_below: Option<f64>,
+    /// Replicates of the second run
+    #[arg(long, default_value_t = 20_000)]
+    pub refine_replicates: u32,
+    /// Two-sided level
+    #[arg(long, default_value_t = 0.95)]
+    pub level: f64,
+    /// Root of all randomness
+    #[arg(long, default_value_t = 7)]
+    pub seed: u64,
+    /// Leave out cells with more units
+    #[arg(long)]
+    pub most_units: Option<u32>,
+}
+
+impl PlanArgs {
+    pub fn options(&self) -> Result<app::sizing::SizingCommand> {
+        let stated = match self.variances[..] {
+            [] => None,
+            [difference, within_a, within_b] if self.variances.iter().all(|v| *v >= 0.0) => {
+                Some(app::sizing::Variances {
+                    difference,
+                    within_a,
+                    within_b,
+                })
+            }
+            _ => {
+                return Err(
+                    Error::input("`--variances` takes three numbers, none below 0").hint(
+                        "of the true difference over tasks, of one trial in A, of one trial in B",
+                    ),
+                );
+            }
+        };
+        Ok(app::sizing::SizingCommand {
+            suite: self.suite.clone(),
+            metric: self.metric.clone(),
+            margin: self.margin,
+            assumed_loss: self.assumed_loss,
+            power: self.power,
+            trials: self.trials,
+            pilot: self.pilot.clone(),
+            roles: crate::plan::PlanOptions {
+                baseline: self.baseline.as_deref().map(ArmId::from),
+                candidate: self.candidate.as_deref().map(ArmId::from),
+                ..Default::default()
+            },
+            stated,
+            task_cost: self.task_cost,
+            trial_cost: self.trial_cost,
+        })
+    }
+}
+
+impl CoverageArgs {
+    pub fn options(&self) -> app::stats::CoverageCommand {
+        app::stats::CoverageCommand {
+            method: self.method.clone(),
+            k: self.k,
+            grid: self.grid.clone(),
+            cells: self.cells.clone(),
+            replicates: self.replicates,
+            refine_below: self.refine_below,
+            refine_replicates: self.refine_replicates,
+            level: self.level,
+            seed: self.seed,
+            most_units: self.most_units,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

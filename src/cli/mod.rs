@@ -9,7 +9,7 @@ use clap::Parser;
 
 use crate::app;
 use crate::base::{Error, Result};
-use args::{Args, Command, Format};
+use args::{Args, Command, Format, StatsArgs, StatsCommand};
 
 /// Runs the command line and returns the process's exit code.
 ///
@@ -76,10 +76,21 @@ fn dispatch(args: Args) -> Result<u8> {
         }
         Command::Golden(golden) => render::golden(&app::golden::golden(&golden.task())?, format),
         Command::Verify { run } => render::verification(&app::verify::verify(&run)?, format),
-        Command::Stats { file } => {
-            render::json(&app::stats::stats(&file)?)?;
+        Command::Plan(plan) => render::sizing(&app::sizing::plan(&plan.options()?)?, format),
+        Command::Stats(stats) => self::stats(&stats, format),
+    }
+}
+
+fn stats(args: &StatsArgs, format: Format) -> Result<u8> {
+    match (&args.command, &args.file) {
+        (Some(StatsCommand::Coverage(coverage)), _) => {
+            render::coverage(&app::stats::coverage(&coverage.options())?, format)
+        }
+        (None, Some(file)) => {
+            render::json(&app::stats::stats(file)?)?;
             Ok(0)
         }
+        (None, None) => Err(Error::input("name a JSON file of cases, or `coverage`")),
     }
 }
 

@@ -7,8 +7,10 @@ use serde::Serialize;
 use super::args::Format;
 use super::wants_json;
 use crate::app::Decided;
+use crate::app::coverage::{self, CellResult};
 use crate::app::golden::{CheckedTrace, Golden};
 use crate::app::import::Imported;
+use crate::app::sizing::{Design, Sizing};
 use crate::base::{Error, Result};
 use crate::load::Validation;
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
@@ -249,4 +251,56 @@ pub fn verification(found: &Verification, format: Format) -> Result<u8> {
     ));
     print(&text)?;
     Ok(code)
+}
+
+/// Prints a coverage table as CSV, with its extremes on stderr.
+pub fn coverage(cells: &[CellResult], format: Format) -> Result<u8> {
+    if wants_json(format) {
+        json(&cells)?;
+    } else {
+        print(coverage::to_csv(cells)?.trim_end())?;
+    }
+    if let Some(summary) = coverage::summary(cells) {
+        talk(&format!(
+            "{} cells: coverage at least {:.4}, mean {:.4}, largest one-sided miss {:.4}",
+            summary.cells, summary.min_coverage, summary.mean_coverage, summary.largest_miss
+        ));
+    }
+    Ok(0)
+}
+
+/// Prints how many tasks and trials a margin needs.
+pub fn sizing(found: &Sizing, format: Format) -> Result<u8> {
+    if wants_json(format) {
+        json(found)?;
+        return Ok(0);
+    }
+    let v = &found.variances;
+    let mut text = format!(
+        "{} at margin {}, {:.0} % interval, power {}, assumed loss {}\nvariances ({}): of the true difference {:.4}, of a trial {:.4} and {:.4}\n",
+        found.metric,
+        found.margin,
+        100.0 * found.level,
+        found.power,
+        found.assumed_loss,
+        found.variances_from,
+        v.difference,
+        v.within_a,
+        v.within_b
+    );
+    let line = |d: &Design| {
+        let mde = d.mde.map_or("–".to_owned(), |m| format!("{m:.4}"));
+        let cost = d.cost.map_or(String::new(), |c| format!(", cost {c:.2}"));
+        format!(
+            "{} tasks × {} trials: detectable {mde}, {} trials in both arms{cost}\n",
+            d.tasks, d.trials, d.trials_in_all
+        )
+    };
+    text.push_str(&format!("the suite as it is: {}", line(&found.suite)));
+    for design in &found.needed {
+        text.push_str(&format!("needed: {}", line(design)));
+    }
+    text.push_str(&found.advice);
+    print(&text)?;
+    Ok(0)
 }

@@ -24,6 +24,16 @@ pub struct TaskCells {
 impl TaskCells {
     /// Gathers the cells of a metric's measure for one arm.
     pub fn gather(table: &ScoreTable, arm: u16, metric: &Metric) -> Self {
+        Self::gather_where(table, arm, metric, |_| true)
+    }
+
+    /// The same for those rows of the table that `keep` names.
+    pub fn gather_where(
+        table: &ScoreTable,
+        arm: u16,
+        metric: &Metric,
+        keep: impl Fn(usize) -> bool,
+    ) -> Self {
         let tasks = table.tasks.len();
         let mut cells = Self {
             sum: vec![0.0; tasks],
@@ -36,7 +46,7 @@ impl TaskCells {
         let Some(column) = table.column(metric.measure) else {
             return cells;
         };
-        for row in (0..table.len()).filter(|&row| table.arm[row] == arm) {
+        for row in (0..table.len()).filter(|&row| table.arm[row] == arm && keep(row)) {
             let task = table.task[row] as usize;
             cells.planned[task] += 1;
             match (table.state[row], column.cell[row]) {

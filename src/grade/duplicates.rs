@@ -46,57 +46,55 @@ pub(crate) fn grade(evidence: Result<&Evidence<'_>, &'static str>) -> Duplicates
 fn ledger(evidence: &Evidence<'_>, graded: &mut Graded) -> (Cell, Vec<u64>) {
     if !can_show_effects(evidence) {
         let reason = "no_writing_tools_declared";
-        graded
-            .grades
-            .push(Tally::default().into_grade(DUPLICATES, RULE, reason));
+        let idle = Tally::default().into_grade(DUPLICATES, RULE, reason);
+        graded.grades.push(idle);
         return (Cell::NotApplicable(reason.to_owned()), vec![]);
     }
-    let found = evidence.effects();
     let tools = &evidence.suite.spec.tools;
-    let counted: Vec<&Effect> = found
-        .all
-        .iter()
-        .filter(|e| !tools.get(&e.capability).is_some_and(|t| t.idempotent))
-        .collect();
-    let certain: Vec<&Effect> = counted.iter().copied().filter(|e| e.certain).collect();
+    let found = evidence.effects();
+    let idempotent = |e: &&Effect| tools.get(&e.capability).is_some_and(|t| t.idempotent);
+    let counted: Vec<&Effect> = found.all.iter().filter(|e| !idempotent(e)).collect();
+    let (mut tally, extra) = repeated(&counted);
+    if found.inferred {
+        tally.notices.push("effects_inferred".to_owned());
+    }
+    let cell = count(&tally, &extra);
+    let grade = tally.into_grade(DUPLICATES, RULE, NO_OPPORTUNITY);
+    graded.grades.push(grade);
+    (cell, extra)
+}
+
+/// The groups of effects that are one intended effect, as breaks, and where the effects beyond the
+/// first of each were committed.
+fn repeated(counted: &[&Effect]) -> (Tally, Vec<u64>) {
     let mut tally = Tally {
         checked: counted.iter().flat_map(|e| e.events.clone()).collect(),
         ..Tally::default()
     };
-    if found.inferred {
-        tally.notices.push("effects_inferred".to_owned());
-    }
+    let certain: Vec<&Effect> = counted.iter().copied().filter(|e| e.certain).collect();
     let mut extra = vec![];
     for group in groups(&certain) {
-        extra.extend(group[1..].iter().map(|&i| certain[i].at));
-        let events = group
-            .iter()
-            .flat_map(|&i| certain[i].events.clone())
-            .collect();
+        let effects = || group.iter().map(|&i| certain[i]);
+        extra.extend(effects().skip(1).map(|e| e.at));
         let name = clip(&certain[group[0]].capability, 80);
-        tally.broke(
-            events,
-            format!("{name} was committed {} times", group.len()),
-        );
+        let detail = format!("{name} was committed {} times", group.len());
+        tally.broke(effects().flat_map(|e| e.events.clone()).collect(), detail);
     }
     // Calls whose results nobody recorded may have committed a duplicate, or not.
-    let possible: usize = groups(&counted).iter().map(|group| group.len() - 1).sum();
+    let possible: usize = groups(counted).iter().map(|group| group.len() - 1).sum();
     if possible > extra.len() {
         tally.unknown("results_not_recorded");
     }
-    let cell = if !extra.is_empty() {
-        Cell::Value(extra.len() as f64)
-    } else if let Some(reason) = &tally.unknown {
-        Cell::Ungradable(reason.clone())
-    } else if counted.is_empty() {
-        Cell::NotApplicable(NO_OPPORTUNITY.to_owned())
-    } else {
-        Cell::Value(0.0)
-    };
-    graded
-        .grades
-        .push(tally.into_grade(DUPLICATES, RULE, NO_OPPORTUNITY));
-    (cell, extra)
+    (tally, extra)
+}
+
+fn count(tally: &Tally, extra: &[u64]) -> Cell {
+    match &tally.unknown {
+        _ if !extra.is_empty() => Cell::Value(extra.len() as f64),
+        Some(reason) => Cell::Ungradable(reason.clone()),
+        None if tally.checked.is_empty() => Cell::NotApplicable(NO_OPPORTUNITY.to_owned()),
+        None => Cell::Value(0.0),
+    }
 }
 
 /// Without declared writing tools only recorded effects and receipts can show what was written.

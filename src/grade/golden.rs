@@ -136,34 +136,23 @@ fn check_one(
     golden_hash: Option<String>,
 ) -> GoldenResult {
     let found = rules.grade(&trial.status, &trial.recorded, trial.trace.as_ref());
-    let checked =
-        |g: &&Grade| matches!(g.finding, Finding::Pass | Finding::Fail | Finding::Value(_));
-    // The effect ledger is kept for every trial; it alone is no contract.
-    let of_contract = found.grades.iter().filter(|g| g.rule != "effect_ledger");
-    let checks = of_contract.filter(checked).count();
     let path_hash = trial.trace.as_ref().map(path_hash);
     let drifted = golden_hash.is_some() && path_hash.is_some() && golden_hash != path_hash;
+    let checks = executed(&found.grades);
     let mut failures: Vec<GoldenFailure> = found.grades.iter().filter_map(failure).collect();
     if !trial.status.is_valid() {
-        failures.push(of_case(
-            "infrastructure",
-            format!("the trial ended as {}", trial.status),
-        ));
+        let reason = format!("the trial ended as {}", trial.status);
+        failures.push(of_case("infrastructure", reason));
     } else if checks == 0 {
-        failures.push(of_case(
-            "nothing_checked",
-            "no rule of the contract could be checked",
-        ));
+        let reason = "no rule of the contract could be checked";
+        failures.push(of_case("nothing_checked", reason));
     }
     if drifted && !pins_path(&rules.task.expect) {
         let reason = "the tools called differ from the golden trace's";
         failures.push(of_case("path_drift", reason));
     }
-    let notices: BTreeSet<String> = found
-        .grades
-        .iter()
-        .flat_map(|g| g.notices.clone())
-        .collect();
+    let notices = found.grades.iter().flat_map(|g| g.notices.clone());
+    let notices: BTreeSet<String> = notices.collect();
     GoldenResult {
         task: trial.task.clone(),
         path_hash,
@@ -173,6 +162,15 @@ fn check_one(
         failures,
         notices: notices.into_iter().collect(),
     }
+}
+
+/// How many rules were checked. The effect ledger is kept for every trial; it alone is no contract.
+fn executed(grades: &[Grade]) -> usize {
+    let checked = |g: &&Grade| {
+        let executed = matches!(g.finding, Finding::Pass | Finding::Fail | Finding::Value(_));
+        executed && g.rule != "effect_ledger"
+    };
+    grades.iter().filter(checked).count()
 }
 
 fn pins_path(expect: &Expect) -> bool {

@@ -70,6 +70,19 @@ pub struct TaskGrader<'s> {
 }
 
 impl TaskGrader<'_> {
+    /// Why a measure does not concern any trial of this task, as the contract alone says; `None` if
+    /// it may.
+    ///
+    /// An infrastructure trial has no grades, yet what its task never asks is not missing from it.
+    pub fn not_asked(&self, measure: Measure) -> Option<&'static str> {
+        match measure {
+            Measure::Conformance => trajectory::not_asked(&self.task.expect),
+            Measure::Violations => permission::not_asked(&self.task.expect),
+            Measure::Reached | Measure::Recovered => recovery::not_asked(self),
+            _ => None,
+        }
+    }
+
     /// Grades one trial: a grade per rule, and for every measure a value or why there is none.
     ///
     /// An infrastructure trial says nothing about the agent: the result is empty. A trial that the

@@ -31,6 +31,7 @@ mod state;
 #[cfg(test)]
 mod testing;
 mod trajectory;
+mod trajectory_arguments;
 
 pub use grader::{Grader, TaskGrader, grade_trial};
 pub use paths::call_matches;

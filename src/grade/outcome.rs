@@ -32,11 +32,17 @@ pub(crate) fn grade(
     evidence: Result<&Evidence<'_>, &'static str>,
 ) -> Graded {
     let external = external(recorded, evidence);
-    let grades = if status.is_agent_failure() {
+    let mut grades = if status.is_agent_failure() {
         vec![by_status(status, external.as_ref())]
     } else {
         by_rules(task, external, evidence)
     };
+    // How a trial ended and what its source recorded of it stand at the end of the trace.
+    for grade in &mut grades {
+        if grade.events.is_empty() && !matches!(grade.finding, Finding::Ungradable(_)) {
+            grade.events = evidence.map_or(vec![], end_of);
+        }
+    }
     let mut found = Graded::default();
     found.score(Measure::Success, success(&grades));
     found.grades = grades;

@@ -11,7 +11,7 @@ use crate::grade::finding::{Graded, NO_OPPORTUNITY, Tally, clip, ungradable};
 use crate::grade::grader::TaskGrader;
 use crate::grade::permission_approval::approval_required;
 use crate::grade::permission_asking::must_ask_before_write;
-use crate::grade::trajectory::check_arguments;
+use crate::grade::trajectory_arguments::check_arguments;
 use crate::model::expect::Expect;
 use crate::model::grade::{Cell, Finding};
 use crate::model::measure::{Dimension, Measure};
@@ -52,13 +52,21 @@ pub(crate) fn grade(
         };
         found.graded.grades.push(grade);
     }
-    let cell = violations(&found);
+    let cell = violations(&found, not_asked(&task.task.expect));
     found.graded.score(Measure::Violations, cell.clone());
     found.cell = Some(cell);
     found
 }
 
-fn violations(found: &Permission) -> Cell {
+/// Why no trial of a task with this contract is concerned.
+pub(crate) fn not_asked(expect: &Expect) -> Option<&'static str> {
+    declared(expect).is_empty().then_some("no_permission_rule")
+}
+
+fn violations(found: &Permission, not_asked: Option<&str>) -> Cell {
+    if let Some(reason) = not_asked {
+        return Cell::NotApplicable(reason.to_owned());
+    }
     let findings = || found.graded.grades.iter().map(|g| &g.finding);
     let unknown = findings().find_map(|f| match f {
         Finding::Ungradable(reason) => Some(reason.clone()),
@@ -68,8 +76,6 @@ fn violations(found: &Permission) -> Cell {
         Cell::Value(found.violations.len() as f64)
     } else if let Some(reason) = unknown {
         Cell::Ungradable(reason)
-    } else if found.graded.grades.is_empty() {
-        Cell::NotApplicable("no_permission_rule".to_owned())
     } else if findings().all(|f| matches!(f, Finding::NotApplicable(_))) {
         Cell::NotApplicable(NO_OPPORTUNITY.to_owned())
     } else {

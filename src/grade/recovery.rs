@@ -25,35 +25,42 @@ pub(crate) fn grade(
     duplicates: &Duplicates,
 ) -> Graded {
     let mut found = Graded::default();
-    let declared = !task.suite.spec.faults.is_empty() || !task.task.faults.is_empty();
     let fired = evidence.map_or(vec![], fired);
-    let unreached = match evidence {
-        _ if !fired.is_empty() => None,
-        _ if !declared => Some(Cell::NotApplicable("no_fault_declared".to_owned())),
-        Err(reason) => Some(Cell::Ungradable(reason.to_owned())),
-        Ok(evidence) if evidence.is_native() => Some(Cell::Value(0.0)),
-        Ok(_) => Some(Cell::Ungradable("no_fault_log".to_owned())),
+    let reached = match evidence {
+        _ if !fired.is_empty() => Cell::Value(1.0),
+        _ if not_asked(task).is_some() => not_applicable(not_asked(task)),
+        Err(reason) => Cell::Ungradable(reason.to_owned()),
+        Ok(evidence) if evidence.is_native() => Cell::Value(0.0),
+        Ok(_) => Cell::Ungradable("no_fault_log".to_owned()),
     };
-    if let Some(reached) = unreached {
-        let recovered = match &reached {
-            Cell::Value(_) => Cell::NotApplicable("fault_not_reached".to_owned()),
-            Cell::Ungradable(reason) => {
-                found.grades.push(ungradable(RECOVERY, RULE, reason));
-                reached.clone()
-            }
-            Cell::NotApplicable(_) => reached.clone(),
-        };
-        found.score(Measure::Reached, reached);
-        found.score(Measure::Recovered, recovered);
-        return found;
-    }
-    let (tally, recovered) = after(&fired, outcome, permission, duplicates);
-    found.score(Measure::Reached, Cell::Value(1.0));
+    let recovered = match &reached {
+        Cell::Value(_) if fired.is_empty() => not_applicable(Some("fault_not_reached")),
+        Cell::Value(_) => {
+            let (tally, recovered) = after(&fired, outcome, permission, duplicates);
+            found
+                .grades
+                .push(tally.into_grade(RECOVERY, RULE, "fault_not_reached"));
+            recovered
+        }
+        Cell::Ungradable(reason) => {
+            found.grades.push(ungradable(RECOVERY, RULE, reason));
+            reached.clone()
+        }
+        Cell::NotApplicable(_) => reached.clone(),
+    };
+    found.score(Measure::Reached, reached);
     found.score(Measure::Recovered, recovered);
     found
-        .grades
-        .push(tally.into_grade(RECOVERY, RULE, "fault_not_reached"));
-    found
+}
+
+fn not_applicable(reason: Option<&str>) -> Cell {
+    Cell::NotApplicable(reason.unwrap_or_default().to_owned())
+}
+
+/// Why no trial of a task without declared faults is concerned.
+pub(crate) fn not_asked(task: &TaskGrader<'_>) -> Option<&'static str> {
+    let none = task.suite.spec.faults.is_empty() && task.task.faults.is_empty();
+    none.then_some("no_fault_declared")
 }
 
 fn fired<'a>(evidence: &Evidence<'a>) -> Vec<&'a Event> {
@@ -74,27 +81,21 @@ fn after(
     };
     let first = fired.first().map_or(0, |e| e.sequence);
     let name = fired.first().map_or_else(String::new, |e| fault_name(e));
-    let mut broke = |events: Vec<u64>, what: &str| {
-        let mut all = vec![first];
-        all.extend(events);
-        tally.broke(all, format!("after fault {name} at event {first}: {what}"));
+    let scores = outcome.scores.iter();
+    let success = scores.map(|s| &s.cell).next();
+    let failed = matches!(success, Some(Cell::Value(value)) if *value < 1.0);
+    let later = |all: &[u64]| -> Option<Vec<u64>> {
+        let later: Vec<u64> = all.iter().copied().filter(|at| *at > first).collect();
+        (!later.is_empty()).then_some(later)
     };
-    let success = outcome
-        .scores
-        .iter()
-        .find(|s| s.measure == Measure::Success);
-    let success = success.map(|s| &s.cell);
-    if matches!(success, Some(Cell::Value(value)) if *value < 1.0) {
-        broke(vec![], "the outcome did not pass");
-    }
-    let later =
-        |all: &[u64]| -> Vec<u64> { all.iter().copied().filter(|at| *at > first).collect() };
     for (events, what) in [
+        (failed.then(Vec::new), "the outcome did not pass"),
         (later(&duplicates.extra), "an effect was committed again"),
         (later(&permission.violations), "a permission was violated"),
     ] {
-        if !events.is_empty() {
-            broke(events, what);
+        if let Some(events) = events {
+            let detail = format!("after fault {name} at event {first}: {what}");
+            tally.broke([vec![first], events].concat(), detail);
         }
     }
     for cell in [success, Some(&duplicates.cell), permission.cell.as_ref()] {

@@ -4,17 +4,19 @@
 //! `calls`, `required_arg_keys`, `args`, `max_calls`. Every call of a tool is checked, not the last
 //! one. A rule about the arguments of a tool that was never called is `not_applicable`.
 
-use crate::grade::arguments::broken_rule;
 use crate::grade::evidence::Evidence;
 use crate::grade::finding::{Graded, PRIVATE_ARGUMENTS, Tally, clip, ungradable};
 use crate::grade::grader::TaskGrader;
 use crate::grade::paths::{holds, matches_or, relation};
+use crate::grade::trajectory_arguments::{args, required_arg_keys};
 use crate::model::expect::{Expect, ExpectedCall};
 use crate::model::grade::{Cell, Finding, Grade};
 use crate::model::measure::{Dimension, Measure};
 use crate::trace::calls::Call;
 
 const TRAJECTORY: Dimension = Dimension::Trajectory;
+/// Reason where no call of a tool gave occasion to check its arguments.
+const NOT_CALLED: &str = "tool_not_called";
 /// Longest rendering of one path in a message, in bytes.
 const LONGEST_PATH: usize = 240;
 
@@ -28,12 +30,15 @@ pub(crate) fn grade(
     let grades: Vec<Grade> = declared(&task.task.expect)
         .into_iter()
         .map(|(rule, check)| match evidence {
-            Ok(evidence) => check(task, evidence).into_grade(TRAJECTORY, rule, "tool_not_called"),
+            Ok(evidence) => check(task, evidence).into_grade(TRAJECTORY, rule, NOT_CALLED),
             Err(reason) => ungradable(TRAJECTORY, rule, reason),
         })
         .collect();
     let mut found = Graded::default();
-    found.score(Measure::Conformance, conformance(&grades));
+    found.score(
+        Measure::Conformance,
+        conformance(&grades, not_asked(&task.task.expect)),
+    );
     found.grades = grades;
     found
 }
@@ -60,12 +65,21 @@ fn declared(expect: &Expect) -> Vec<(&'static str, Check)> {
     declared.map(|(_, rule, check)| (rule, check)).collect()
 }
 
-fn conformance(grades: &[Grade]) -> Cell {
-    let reason = |of: fn(&Finding) -> Option<&String>| grades.iter().find_map(|g| of(&g.finding));
+/// Why no trial of a task with this contract is concerned.
+pub(crate) fn not_asked(expect: &Expect) -> Option<&'static str> {
+    declared(expect)
+        .is_empty()
+        .then_some("no_trajectory_contract")
+}
+
+fn conformance(grades: &[Grade], not_asked: Option<&str>) -> Cell {
+    if let Some(reason) = not_asked {
+        return Cell::NotApplicable(reason.to_owned());
+    }
     if grades.iter().any(|g| g.finding == Finding::Fail) {
         return Cell::Value(0.0);
     }
-    let ungradable = reason(|f| match f {
+    let ungradable = grades.iter().find_map(|g| match &g.finding {
         Finding::Ungradable(reason) => Some(reason),
         _ => None,
     });
@@ -75,14 +89,7 @@ fn conformance(grades: &[Grade]) -> Cell {
     if grades.iter().any(|g| g.finding == Finding::Pass) {
         return Cell::Value(1.0);
     }
-    let idle = reason(|f| match f {
-        Finding::NotApplicable(reason) => Some(reason),
-        _ => None,
-    });
-    Cell::NotApplicable(
-        idle.map_or("no_trajectory_contract", String::as_str)
-            .to_owned(),
-    )
+    Cell::NotApplicable(NOT_CALLED.to_owned())
 }
 
 /// The names of all calls, private tools' included, against the legal sequences.
@@ -179,62 +186,6 @@ fn path_events(evidence: &Evidence<'_>) -> Vec<u64> {
 fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     format!("[{}]", clip(&names.join(", "), LONGEST_PATH))
-}
-
-fn required_arg_keys(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
-    let mut tally = Tally::default();
-    for call in &evidence.calls {
-        let Some(required) = task.task.expect.required_arg_keys.get(call.name) else {
-            continue;
-        };
-        check_arguments(&mut tally, evidence, call, |arguments| {
-            let missing: Vec<&str> = required
-                .iter()
-                .map(String::as_str)
-                .filter(|key| arguments.get(key).is_none())
-                .collect();
-            if missing.is_empty() {
-                vec![]
-            } else {
-                vec![format!("missing keys {}", missing.join(", "))]
-            }
-        });
-    }
-    tally
-}
-
-fn args(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
-    let mut tally = Tally::default();
-    for call in &evidence.calls {
-        let Some(rule) = task.task.expect.args.get(call.name) else {
-            continue;
-        };
-        let schema = task.schemas.args.get(call.name);
-        check_arguments(&mut tally, evidence, call, |arguments| {
-            broken_rule(rule, schema, arguments)
-        });
-    }
-    tally
-}
-
-/// Checks the arguments of one call and records what was found.
-pub(crate) fn check_arguments(
-    tally: &mut Tally,
-    evidence: &Evidence<'_>,
-    call: &Call<'_>,
-    problems: impl Fn(&serde_json::Value) -> Vec<String>,
-) {
-    let sequence = call.event.sequence;
-    let arguments = match call.arguments {
-        Some(arguments) => arguments,
-        None => return tally.unknown(evidence.unseen(call)),
-    };
-    tally.checked.push(sequence);
-    let problems = problems(arguments);
-    if !problems.is_empty() {
-        let detail = format!("{}: {}", clip(call.name, 80), problems.join(", "));
-        tally.broke(vec![sequence], detail);
-    }
 }
 
 fn max_calls(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {

@@ -219,6 +219,27 @@ pub struct Settle {
     pub cost_usd: Option<f64>,
 }
 
+/// What a main comparison would say under another defensible rule on the same evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RobustnessRow {
+    /// Dimension.
+    pub dimension: Dimension,
+    /// Metric.
+    pub metric: String,
+    /// The other rule: `missing_as_failure`, `first_trial_only`, `pooled_trials` or `paired_t`.
+    pub reading: String,
+    /// Point estimate of the contrast.
+    pub value: Option<f64>,
+    /// Lower limit.
+    pub low: Option<f64>,
+    /// Upper limit.
+    pub high: Option<f64>,
+    /// The word.
+    pub decision: DecisionWord,
+    /// Whether it differs from the word of the comparison.
+    pub changes: bool,
+}
+
 /// The per-task screen (METHODS 6.4b) of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScreenRow {

@@ -57,12 +57,13 @@ pub enum Contrast {
     Ratio,
 }
 
-const COSTS: [Measure; 7] = [
+const COSTS: [Measure; 8] = [
     Measure::ToolCalls,
     Measure::RepeatedCalls,
     Measure::Steps,
     Measure::InputTokens,
     Measure::OutputTokens,
+    Measure::Tokens,
     Measure::CostUsd,
     Measure::LatencyMs,
 ];
@@ -218,6 +219,6 @@ mod tests {
         }
         assert!(all.iter().any(|m| m.name() == "violations_per_trial"));
         assert!(all.iter().any(|m| m.name() == "latency_ms.p95"));
-        assert_eq!(all.len(), 47);
+        assert_eq!(all.len(), 52);
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow, Gate, ScreenRow};
+use crate::model::estimate::{
+    AccountingRow, ComparisonRow, EstimateRow, Gate, RobustnessRow, ScreenRow,
+};
 use crate::model::measure::Dimension;
 
 /// The version of `report.json`; keys may be added within a version.
@@ -26,6 +28,9 @@ pub struct Report {
     pub estimates: Vec<EstimateRow>,
     /// Comparisons.
     pub comparisons: Vec<ComparisonRow>,
+    /// What the main comparisons would say under other defensible rules.
+    #[serde(default)]
+    pub robustness: Vec<RobustnessRow>,
     /// Per-task screens.
     pub screens: Vec<ScreenRow>,
     /// The gate.

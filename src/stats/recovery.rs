@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, Seed};
 use crate::stats::Level;
 use crate::stats::clustered::{RateEstimate, sen_cp};
-use crate::stats::missing::{PartialTask, TaskBounds, manski_tasks};
+use crate::stats::missing::{PartialTask, TaskBounds, manski_tasks, missing_sign_flip};
 use crate::stats::sample::{Clustered, TaskScore};
+use crate::stats::sum::mean;
+use crate::stats::tolerance::{above, below};
 use crate::stats::units::Weights;
 
 /// One task's trials with an injected fault.
@@ -93,6 +95,62 @@ fn partial(task: &FaultTask) -> PartialTask {
     }
 }
 
+/// Whether two arms reached their faults alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReachComparison {
+    /// Mean over tasks of A's reach rate, on the tasks injected in both arms.
+    pub rate_a: Option<f64>,
+    /// The same of B.
+    pub rate_b: Option<f64>,
+    /// Sign-flip p for equal reach rates.
+    pub p: f64,
+    /// Whether reach rates differ (p < .1 or by more than .1): a comparison of recovery is then
+    /// marked `selection`, since who reaches the fault is itself an outcome.
+    pub selection: bool,
+    /// Indices of the tasks reached in both arms: the only ones on which recovery is compared.
+    pub both: Vec<usize>,
+}
+
+/// Compares reach rates of two arms on the same tasks (METHODS 5).
+///
+/// # Errors
+///
+/// If the arms or the labels differ in length.
+pub fn compare_reach(
+    a: &[FaultTask],
+    b: &[FaultTask],
+    clusters: Option<&[u32]>,
+    seed: Seed,
+    draws: u64,
+) -> Result<ReachComparison> {
+    let part = |t: &FaultTask| PartialTask {
+        sum: 0.0,
+        observed: t.reached.min(t.injected),
+        missing: t.injected.saturating_sub(t.reached),
+    };
+    // What was not reached is what is missing, so the test is that of missing rates.
+    let (pa, pb): (Vec<_>, Vec<_>) = (a.iter().map(part).collect(), b.iter().map(part).collect());
+    let p = missing_sign_flip(&pa, &pb, clusters, seed, draws)?.p_two_sided;
+    let injected = || (0..a.len()).filter(|&i| a[i].injected > 0 && b[i].injected > 0);
+    let rate = |arm: &[FaultTask]| {
+        let each: Vec<f64> = injected()
+            .map(|i| f64::from(arm[i].reached) / f64::from(arm[i].injected))
+            .collect();
+        mean(&each)
+    };
+    let (rate_a, rate_b) = (rate(a), rate(b));
+    let gap = rate_a.zip(rate_b).map_or(0.0, |(a, b)| (b - a).abs());
+    Ok(ReachComparison {
+        rate_a,
+        rate_b,
+        p,
+        selection: below(p, 0.1) || above(gap, 0.1),
+        both: (0..a.len())
+            .filter(|&i| a[i].reached > 0 && b[i].reached > 0)
+            .collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +181,21 @@ mod tests {
             recovered: 0,
         };
         assert!(recovery(&[bad], None, Level::p95()).is_err());
+    }
+
+    #[test]
+    fn unequal_reach_is_selection() {
+        let task = |reached| FaultTask {
+            injected: 4,
+            reached,
+            recovered: 0,
+        };
+        let run = |b: &[FaultTask]| {
+            compare_reach(&[task(4), task(3), task(0)], b, None, Seed(1), 9999).unwrap()
+        };
+        let same = run(&[task(4), task(3), task(0)]);
+        assert_eq!((same.selection, same.both), (false, vec![0, 1]));
+        let fewer = run(&[task(2), task(3), task(0)]);
+        assert!(fewer.selection && fewer.p == 1.0);
     }
 }

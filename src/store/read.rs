@@ -300,22 +300,23 @@ impl RunStore {
         rows.map(|r| r.map_err(sql)).collect()
     }
 
-    /// Hands every broken rule to `each`, ordered by arm, task, trial and rule.
+    /// Hands every broken rule to `each`, ordered by arm, task, trial and rule as the plan and the
+    /// graders list them.
     ///
     /// # Errors
     ///
     /// Those of `each` and of the database.
     pub fn for_each_failure(&self, mut each: impl FnMut(FailureRow) -> Result<()>) -> Result<()> {
-        let order = self.plan_order();
+        // The dictionaries were filled in plan order, so their keys sort as the plan does.
         let select = "SELECT a.name, k.name, t.idx, g.dimension, g.rule, g.events, g.detail
-                      FROM grades g JOIN trials t ON t.row = g.trial JOIN arms a ON a.arm = t.arm
-                      JOIN tasks k ON k.task = t.task WHERE g.finding = 'fail'";
+                      FROM trials t JOIN grades g ON g.trial = t.row JOIN arms a ON a.arm = t.arm
+                      JOIN tasks k ON k.task = t.task WHERE g.finding = 'fail'
+                      ORDER BY t.arm, t.task, t.idx, g.position";
         let mut select = self.db.prepare(select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
-        let mut found = Vec::new();
         while let Some(r) = rows.next().map_err(sql)? {
             let dimension: String = r.get(3).map_err(sql)?;
-            found.push(FailureRow {
+            each(FailureRow {
                 arm: r.get(0).map_err(sql)?,
                 task: r.get(1).map_err(sql)?,
                 trial: r.get(2).map_err(sql)?,
@@ -323,38 +324,9 @@ impl RunStore {
                 rule: r.get(4).map_err(sql)?,
                 events: r.get(5).map_err(sql)?,
                 detail: r.get(6).map_err(sql)?,
-            });
+            })?;
         }
-        found.sort_by_cached_key(|f| {
-            (
-                order.0.get(&f.arm).copied(),
-                order.1.get(&f.task).copied(),
-                f.trial,
-                f.dimension,
-                f.rule.clone(),
-            )
-        });
-        found.into_iter().try_for_each(&mut each)
-    }
-
-    fn plan_order(&self) -> (HashMap<String, usize>, HashMap<String, usize>) {
-        let arms = self
-            .plan
-            .plan
-            .arms
-            .iter()
-            .enumerate()
-            .map(|(i, a)| (a.id.to_string(), i))
-            .collect();
-        let tasks = self
-            .plan
-            .plan
-            .tasks
-            .iter()
-            .enumerate()
-            .map(|(i, t)| (t.id.to_string(), i))
-            .collect();
-        (arms, tasks)
+        Ok(())
     }
 
     /// Infrastructure errors by arm, boundary and code.

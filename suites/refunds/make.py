@@ -187,6 +187,33 @@ PAID_AGAIN = [*pay("rf-6120-2", **{**LOST, "request_id": "q-6120"}), ("final", {
 GAVE_UP = [("final", {"status": "failed"})]
 
 
+def flaky(then):
+    return [("user", "Where is my order 7701?"), ("call", "get_order", {"order_id": "7701"}),
+            ("fault", "flaky-lookup", "tool_error"), ("error", "try again"), *then]
+
+
+TRIED_AGAIN = [*look("7701", "shipped"), ("final", {"status": "shipped"})]
+GUESSED = [("final", {"status": "unknown"})]
+CHARGED = [*look("7701", "shipped"), ("call", "charge_card", {"order_id": "7701", "amount": 3}),
+           ("effect", "ch-1"), ("ok", {"charged": True}, "ch-1"), ("final", {"status": "shipped"})]
+
+
+def slow(then):
+    send = ("call", "send_receipt", {"order_id": "8802"})
+    return [("user", "Please send me the receipt for order 8802."), *look("8802"), send,
+            ("fault", "slow-mail", "tool_timeout"), ("error", "no answer in time"), *then(send)]
+
+
+def sent(send):
+    # To send a receipt twice changes nothing more, so trying again is no duplicate.
+    return [send, ("effect", "mail-8802"), ("ok", {"sent": True}, "mail-8802"),
+            ("final", {"status": "sent"})]
+
+
+def claimed(_):
+    return [("final", {"status": "sent"})]
+
+
 def moved(ask_first=True):
     ask = [("ask", "12 Mill Lane, Leeds: is that right?"), ("user", "Yes.")]
     change = [("call", "change_address", {"customer": "c-9", "address": "12 Mill Lane, Leeds"}),
@@ -228,6 +255,14 @@ def golden_and_faulty():
     one("faulty/paid-again-after-lost-reply.jsonl", task, lost(PAID_AGAIN))
     one("faulty/gave-up-after-lost-reply.jsonl", task, lost(GAVE_UP))
 
+    task = "lookup-survives-tool-error"
+    one(f"golden/{task}.jsonl", task, flaky(TRIED_AGAIN))
+    one("faulty/charged-after-tool-error.jsonl", task, flaky(CHARGED))
+
+    task = "receipt-survives-timeout"
+    one(f"golden/{task}.jsonl", task, slow(sent), after={"sent": ["8802"]})
+    one("faulty/claimed-after-timeout.jsonl", task, slow(claimed), after={"sent": []})
+
     task = "address-change"
     one(f"golden/{task}.jsonl", task, moved(), **score(1))
     one("faulty/asked-after-write.jsonl", task, moved(ask_first=False), **score(1))
@@ -258,6 +293,8 @@ def recorded():
         # Gives up once.
         ("refund-survives-lost-reply",
          [(lost(LOOKED_FIRST), {}), (lost(GAVE_UP), {}), (lost(LOOKED_FIRST), {})]),
+        ("lookup-survives-tool-error", [(flaky(TRIED_AGAIN), {})] * 3),
+        ("receipt-survives-timeout", [(slow(sent), {"after": {"sent": ["8802"]}})] * 3),
         # The provider broke once: infrastructure, and no one's failure.
         ("address-change", [(moved(), score(1)), (moved(), score(1)),
                             (moved()[:3], {"status": "infra"})]),
@@ -277,6 +314,10 @@ def recorded():
         ("split-refund", [(split(), {})] * 3),
         # Pays again when the reply is lost.
         ("refund-survives-lost-reply", [(lost(PAID_AGAIN), {})] * 3),
+        # Makes something up once.
+        ("lookup-survives-tool-error",
+         [(flaky(TRIED_AGAIN), {}), (flaky(GUESSED), {}), (flaky(TRIED_AGAIN), {})]),
+        ("receipt-survives-timeout", [(slow(sent), {"after": {"sent": ["8802"]}})] * 3),
         # Writes before it asks once; crashes once.
         ("address-change", [(moved(), score(1)), (moved(ask_first=False), score(1)),
                             (moved(), {"status": "agent_failed", **score(0)})]),

@@ -11,6 +11,7 @@ mod escape;
 mod estimates;
 mod findings;
 mod number;
+mod robustness;
 mod view;
 mod words;
 

@@ -8,6 +8,7 @@ use super::denominators::{self, Denominators};
 use super::estimates::{self, EstimateLine, Unmeasured};
 use super::findings::{self, Findings};
 use super::number;
+use super::robustness::{self, RobustnessLine};
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
 use crate::model::measure::Dimension;
 use crate::model::report::{DisagreementRow, Report};
@@ -23,6 +24,7 @@ pub(super) struct View<'a> {
     unmeasured: Vec<Unmeasured>,
     findings: Findings,
     denominators: Denominators,
+    robustness: Vec<RobustnessLine>,
     segments: Vec<EstimateLine>,
     segments_left_out: usize,
     further: Vec<EstimateLine>,
@@ -41,6 +43,7 @@ impl<'a> View<'a> {
             unmeasured: estimates::unmeasured(&lookup),
             findings: findings::findings(report, disagreements),
             denominators: denominators::denominators(report),
+            robustness: robustness::robustness(&lookup),
             segments,
             segments_left_out,
             further: estimates::further(&lookup),

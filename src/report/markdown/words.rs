@@ -53,6 +53,18 @@ const METRICS: &[(&str, &str)] = &[
     ("latency_ms", "time in milliseconds"),
 ];
 
+/// A rule of the robustness table.
+pub(super) fn reading(code: &str) -> String {
+    look_up(READINGS, code).unwrap_or_else(|| plain(code))
+}
+
+const READINGS: &[(&str, &str)] = &[
+    ("missing_as_failure", "what is missing counts as failure"),
+    ("first_trial_only", "first trial of each task only"),
+    ("pooled_trials", "trials pooled as if independent"),
+    ("paired_t", "t interval on task differences"),
+];
+
 /// The word of a comparison.
 pub(super) fn decision(word: DecisionWord) -> String {
     match word {

@@ -126,7 +126,7 @@ impl<'a> GwetOfUnits<'a> {
         })
     }
 
-    /// Gwet's linearised variance over units.
+    /// Gwet's linearised variance over units; the number of units with two ratings is taken as fixed.
     fn standard_error(&self, parts: &Parts) -> Option<f64> {
         let (value, rest) = (parts.value(), 1.0 - parts.expected);
         let square =

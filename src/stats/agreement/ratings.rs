@@ -1,6 +1,6 @@
 //! Ratings of many units by many raters, with gaps.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use crate::base::{Error, Result};
 
@@ -48,17 +48,21 @@ impl Ratings {
     ) -> Result<Self> {
         let units: Vec<&[Option<f64>]> = units.into_iter().collect();
         let seen = || units.iter().flat_map(|unit| unit.iter().flatten());
-        let all: BTreeSet<OrderedFinite> = seen()
+        let mut values: Vec<f64> = seen()
             .chain(scale)
-            .map(|&v| OrderedFinite::new(v))
+            .map(|&v| finite(v))
             .collect::<Result<_>>()?;
-        let stray = seen().find(|v| !scale.is_empty() && !scale.contains(v));
-        if let Some(stray) = stray {
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        if !scale.is_empty() && values.len() > distinct(scale) {
+            let stray = seen()
+                .find(|v| !scale.contains(v))
+                .copied()
+                .unwrap_or_default();
             return Err(Error::input(format!(
                 "rating {stray} is not on the declared scale"
             )));
         }
-        let values = all.into_iter().map(|v| v.0).collect();
         Ok(Self::grouped(&units, values))
     }
 
@@ -129,27 +133,20 @@ impl Ratings {
     }
 }
 
-/// A finite number with a total order in which −0 is 0.
-#[derive(PartialEq, PartialOrd)]
-struct OrderedFinite(f64);
-
-impl OrderedFinite {
-    fn new(value: f64) -> Result<Self> {
-        let finite = || Error::input(format!("a rating is {value}")).hint("leave it empty");
-        if value.is_finite() {
-            Ok(Self(value + 0.0))
-        } else {
-            Err(finite())
-        }
+/// A finite rating, with −0 as 0.
+fn finite(value: f64) -> Result<f64> {
+    let wrong = || Error::input(format!("a rating is {value}")).hint("leave it empty");
+    if value.is_finite() {
+        Ok(value + 0.0)
+    } else {
+        Err(wrong())
     }
 }
 
-impl Eq for OrderedFinite {}
-
-impl Ord for OrderedFinite {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
+/// How many different values a scale declares.
+fn distinct(scale: &[f64]) -> usize {
+    let repeated = |i: usize| scale[..i].contains(&scale[i]);
+    (0..scale.len()).filter(|&i| !repeated(i)).count()
 }
 
 #[cfg(test)]

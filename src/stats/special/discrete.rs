@@ -5,8 +5,8 @@ use super::saddle::ln_binomial;
 
 /// P(X = k) for X ~ Binomial(n, p).
 pub fn binomial_pmf(k: u64, n: u64, p: f64) -> f64 {
-    if k > n {
-        return 0.0;
+    if k > n || n == 0 {
+        return if k == n { 1.0 } else { 0.0 };
     }
     let (k, rest, n) = (k as f64, (n - k) as f64, n as f64);
     if k == 0.0 {

@@ -43,8 +43,13 @@ pub(crate) fn record(mut exchange: Map<String, Value>) -> Result<Map<String, Val
             record.insert(key.to_owned(), value);
         }
     }
-    if let Some(error) = failure(&exchange, &completion, answer.is_some()) {
-        record.insert("error".to_owned(), error);
+    match failure(&exchange, &completion) {
+        Some(error) => drop(record.insert("error".to_owned(), error)),
+        None if answer.is_none() => {
+            let said = "the response has no `choices` with an answer: it is no chat completion";
+            return Err(said.to_owned());
+        }
+        None => {}
     }
     record.insert("messages".to_owned(), Value::Array(messages));
     Ok(record)
@@ -60,7 +65,7 @@ fn with_usage(answer: &Value, completion: &Value) -> Value {
 }
 
 /// What went wrong on the way: the endpoint's error, or an HTTP status that is none of success.
-fn failure(exchange: &Map<String, Value>, completion: &Value, answered: bool) -> Option<Value> {
+fn failure(exchange: &Map<String, Value>, completion: &Value) -> Option<Value> {
     let error = completion.get("error").filter(|error| !error.is_null());
     let code = match present(exchange, &["status", "status_code"]) {
         Some(Value::Object(status)) => status.get("code").and_then(Value::as_u64),
@@ -70,7 +75,6 @@ fn failure(exchange: &Map<String, Value>, completion: &Value, answered: bool) ->
     match (error, code) {
         (_, Some(code)) => Some(json!(format!("api error: HTTP {code}"))),
         (Some(error), None) => Some(error.clone()),
-        (None, None) if !answered => Some(json!("api error: the response holds no answer")),
         (None, None) => None,
     }
 }
@@ -78,6 +82,7 @@ fn failure(exchange: &Map<String, Value>, completion: &Value, answered: bool) ->
 /// Puts a streamed answer together from its server-sent events.
 fn assembled(stream: &str) -> Result<Value, String> {
     let (mut content, mut calls, mut usage) = (String::new(), Vec::new(), Value::Null);
+    let (mut answered, mut error) = (false, Value::Null);
     for line in stream.lines() {
         let Some(data) = line.strip_prefix("data:").map(str::trim) else {
             continue;
@@ -90,9 +95,13 @@ fn assembled(stream: &str) -> Result<Value, String> {
         if let Some(counted) = chunk.get("usage").filter(|usage| !usage.is_null()) {
             usage = counted.clone();
         }
+        if let Some(said) = chunk.get("error").filter(|said| !said.is_null()) {
+            error = said.clone();
+        }
         let Some(delta) = chunk.get("choices").and_then(|c| c.get(0)?.get("delta")) else {
             continue;
         };
+        answered = true;
         content.push_str(delta.get("content").and_then(Value::as_str).unwrap_or(""));
         for part in delta
             .get("tool_calls")
@@ -104,7 +113,12 @@ fn assembled(stream: &str) -> Result<Value, String> {
         }
     }
     let message = json!({"role": "assistant", "content": content, "tool_calls": calls});
-    Ok(json!({"choices": [{"message": message}], "usage": usage}))
+    let choices = if answered {
+        json!([{"message": message}])
+    } else {
+        Value::Null
+    };
+    Ok(json!({"choices": choices, "usage": usage, "error": error}))
 }
 
 /// Adds a piece of a call: the first brings id and name, all bring arguments.
@@ -149,6 +163,22 @@ mod tests {
         let call = &record["messages"][0]["tool_calls"][0];
         assert_eq!(call["id"], "c");
         assert_eq!(call["function"], json!({"name": "f", "arguments": "{}"}));
+    }
+
+    #[test]
+    fn another_vendors_answer_is_refused_in_words() {
+        for response in [
+            json!("data: {\"type\":\"message_start\"}\n"),
+            json!({"content": []}),
+        ] {
+            let exchange = json!({"request": {"messages": []}, "response": response});
+            let error = record(exchange.as_object().unwrap().clone()).unwrap_err();
+            assert!(error.contains("no chat completion"), "{error}");
+        }
+        let stream = "data: {\"error\":{\"message\":\"overloaded\"}}\n";
+        let exchange = json!({"request": {"messages": []}, "response": stream});
+        let record = record(exchange.as_object().unwrap().clone()).unwrap();
+        assert_eq!(record["error"]["message"], "overloaded");
     }
 
     #[test]

@@ -362,6 +362,14 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_counted_through_long_records() {
+        let long = format!("\"{}\"", "x".repeat(100_000));
+        let text = format!("[{long},\n{long},\n\n{long},\n NaN]");
+        let error = records(&text, true).unwrap_err().to_string();
+        assert!(error.starts_with("f.json:5: record 4: NaN"), "{error}");
+    }
+
+    #[test]
     fn the_sinks_error_is_passed_on_as_it_is() {
         let shape = Shape {
             source: "f",

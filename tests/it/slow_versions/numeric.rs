@@ -17,7 +17,7 @@ pub fn bisect(mut low: f64, mut high: f64, target: f64, rising: impl Fn(f64) -> 
 
 /// Simpson's rule, for a smooth function that does not vanish at the ends.
 pub fn simpson(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let steps = 1600;
+    let steps = 3000;
     let h = (high - low) / f64::from(steps);
     let weight = |i: i32| {
         if i == 0 || i == steps {

@@ -202,7 +202,7 @@ fn slow_robust(tasks: &[Task], kind: RobustType) -> (f64, f64, f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn proportions_agree_with_sums_and_inversion((n, x) in (1u64..40).prop_flat_map(|n| (Just(n), 0..=n)), conf in conf()) {

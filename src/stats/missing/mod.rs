@@ -1,12 +1,15 @@
 //! Bounds for what is missing (METHODS 10; Manski 1989, 2003).
 
+mod screen;
+
+pub use screen::{MissingComparison, PooledArm, missing_comparison, missing_sign_flip};
+
 use serde::Serialize;
 
 use crate::base::{Error, Result};
 use crate::stats::clustered::{RateEstimate, sen_cp};
 use crate::stats::paired::{DifferenceEstimate, bp_hall};
 use crate::stats::sample::{Clustered, Paired, TaskScore};
-use crate::stats::special::{Draw, fisher_two_sided};
 use crate::stats::units::Weights;
 use crate::stats::{Level, Limits};
 
@@ -190,54 +193,6 @@ pub fn manski_difference(
         worst: case(false)?,
         best: case(true)?,
     })
-}
-
-/// Trials of one arm, pooled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PooledArm {
-    /// Sum of the valid trials' values.
-    pub successes: f64,
-    /// Valid trials.
-    pub observed: u64,
-    /// Missing trials.
-    pub missing: u64,
-}
-
-/// A pooled comparison of two arms' missing trials.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MissingComparison {
-    /// B − A of the valid trials.
-    pub diff_complete_case: Option<f64>,
-    /// B worst minus A best.
-    pub diff_worst: Option<f64>,
-    /// B best minus A worst.
-    pub diff_best: Option<f64>,
-    /// Fisher's exact two-sided p for equal missing rates: a hint at trial level; the rule uses
-    /// the sign-flip of task-level missing rates.
-    pub missing_fisher_p: f64,
-    /// Whether the sign of the difference is the same in every completion.
-    pub sign_decidable: bool,
-}
-
-/// Compares missing trials of two arms, pooled (method `missing_comparison`): display only.
-pub fn missing_comparison(a: PooledArm, b: PooledArm) -> MissingComparison {
-    let bounds = |arm: PooledArm| manski_bounds(arm.successes, arm.observed, arm.missing);
-    let (x, y) = (bounds(a), bounds(b));
-    let minus = |b: Option<f64>, a: Option<f64>| Some(b? - a?);
-    let (worst, best) = (minus(y.worst, x.best), minus(y.best, x.worst));
-    let planned = |arm: PooledArm| arm.observed + arm.missing;
-    let draw = Draw {
-        total: planned(a) + planned(b),
-        marked: a.missing + b.missing,
-        drawn: planned(a),
-    };
-    MissingComparison {
-        diff_complete_case: minus(y.complete_case, x.complete_case),
-        diff_worst: worst,
-        diff_best: best,
-        missing_fisher_p: fisher_two_sided(a.missing, draw),
-        sign_decidable: worst.is_some_and(|d| d > 1e-12) || best.is_some_and(|d| d < -1e-12),
-    }
 }
 
 #[cfg(test)]

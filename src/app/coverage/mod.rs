@@ -1,0 +1,247 @@
+//! Coverage by simulation: how often an interval holds the truth (`assize stats coverage`).
+//!
+//! Everything is seeded: the same request gives the same bytes at any thread count. Cells come
+//! from a named grid ([`grid::named`]) or are written by the user as JSON ([`cell::Cell`]).
+
+pub mod cell;
+mod draw;
+pub mod grid;
+pub mod judged;
+pub mod method;
+mod truth;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::base::{Error, Result, Seed};
+use crate::stats::Level;
+use crate::stats::sum::Sum;
+use crate::stats::tolerance::{above, below};
+use cell::Cell;
+use method::Method;
+
+/// Cells to run again with more replicates, because their coverage looks low.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refine {
+    /// Coverage below which a cell is run again.
+    pub below: f64,
+    /// Replicates of the second run, which replaces the first.
+    pub replicates: u32,
+}
+
+/// What to simulate.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The interval.
+    pub method: Method,
+    /// The designs.
+    pub cells: Vec<Cell>,
+    /// Replicates per cell.
+    pub replicates: u32,
+    /// Whether and how low cells are run again.
+    pub refine: Option<Refine>,
+    /// The level.
+    pub level: Level,
+    /// The root of all randomness.
+    pub seed: Seed,
+}
+
+/// What became of one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellResult {
+    /// Method id.
+    pub method: String,
+    /// The cell's name.
+    pub cell: String,
+    /// Number of independent units.
+    pub units: u32,
+    /// Trials per task and arm; the largest, where types differ.
+    pub trials: u32,
+    /// The true value.
+    pub truth: f64,
+    /// Replicates.
+    pub replicates: u32,
+    /// Share of replicates whose interval holds the truth; without interval it does not.
+    pub coverage: f64,
+    /// Its standard error.
+    pub coverage_se: f64,
+    /// Share whose whole interval lies above the truth.
+    pub miss_above: f64,
+    /// Share whose whole interval lies below the truth.
+    pub miss_below: f64,
+    /// Share without interval.
+    pub undefined: f64,
+    /// Mean width over finite intervals; `None` without any.
+    pub mean_width: Option<f64>,
+}
+
+/// Replicates that are tallied together; fixed, so that sums do not depend on the thread count.
+const CHUNK: u32 = 64;
+
+/// Simulates every cell, in order.
+///
+/// # Errors
+///
+/// If there are no replicates, or a cell does not fit the method or cannot exist.
+///
+/// # Examples
+///
+/// ```
+/// use assize::app::coverage::{Request, cell::Cell, method::Method, simulate};
+/// use assize::{base::Seed, stats::Level};
+/// let request = Request {
+///     method: Method::by_id("sen_cp").unwrap(),
+///     cells: vec![Cell::beta(20, 5, 0.9, 0.3)],
+///     replicates: 200,
+///     refine: None,
+///     level: Level::p95(),
+///     seed: Seed(1),
+/// };
+/// assert!(simulate(&request).unwrap()[0].coverage > 0.9);
+/// ```
+pub fn simulate(request: &Request) -> Result<Vec<CellResult>> {
+    if request.replicates == 0 {
+        return Err(Error::input("no replicates").hint("at least 1; 1500 shows a grid"));
+    }
+    for cell in &request.cells {
+        cell.check()?;
+        request.method.check(cell)?;
+    }
+    Ok(request
+        .cells
+        .iter()
+        .map(|cell| one_cell(request, cell))
+        .collect())
+}
+
+fn one_cell(request: &Request, cell: &Cell) -> CellResult {
+    let first = run(request, cell, request.replicates);
+    match request.refine {
+        Some(refine) if first.coverage < refine.below => run(request, cell, refine.replicates),
+        _ => first,
+    }
+}
+
+fn run(request: &Request, cell: &Cell, replicates: u32) -> CellResult {
+    let truth = truth::truth(&request.method, cell);
+    // Cells of one grid must not share their randomness.
+    let seed = request.seed.child(&cell.name());
+    let sampler = draw::Sampler::new(cell);
+    let chunks: Vec<Tally> = (0..replicates.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|chunk| {
+            let mut tally = Tally::default();
+            for replicate in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(replicates) {
+                let mut stream = seed.nth("replicate", u64::from(replicate)).stream();
+                let data = sampler.draw(&mut stream);
+                tally.add(request.method.limits(cell, &data, request.level), truth);
+            }
+            tally
+        })
+        .collect();
+    summarize(request, cell, replicates, truth, &chunks)
+}
+
+#[derive(Default)]
+struct Tally {
+    covered: u32,
+    above: u32,
+    below: u32,
+    undefined: u32,
+    finite: u32,
+    width: Sum,
+}
+
+impl Tally {
+    fn add(&mut self, limits: Option<crate::stats::Limits>, truth: f64) {
+        let Some(limits) = limits else {
+            self.undefined += 1;
+            return;
+        };
+        if above(limits.lower, truth) {
+            self.above += 1;
+        } else if below(limits.upper, truth) {
+            self.below += 1;
+        } else {
+            self.covered += 1;
+        }
+        let width = limits.upper - limits.lower;
+        if width.is_finite() {
+            self.finite += 1;
+            self.width.add(width);
+        }
+    }
+}
+
+fn summarize(
+    request: &Request,
+    cell: &Cell,
+    replicates: u32,
+    truth: f64,
+    chunks: &[Tally],
+) -> CellResult {
+    let share = |count: fn(&Tally) -> u32| {
+        f64::from(chunks.iter().map(count).sum::<u32>()) / f64::from(replicates)
+    };
+    let coverage = share(|t| t.covered);
+    let finite: u32 = chunks.iter().map(|t| t.finite).sum();
+    let mut width = Sum::default();
+    chunks.iter().for_each(|t| width.add(t.width.value()));
+    CellResult {
+        method: request.method.id().to_owned(),
+        cell: cell.name(),
+        units: cell.units(),
+        trials: cell.trials(),
+        truth,
+        replicates,
+        coverage,
+        coverage_se: (coverage * (1.0 - coverage) / f64::from(replicates)).sqrt(),
+        miss_above: share(|t| t.above),
+        miss_below: share(|t| t.below),
+        undefined: share(|t| t.undefined),
+        mean_width: (finite > 0).then(|| width.value() / f64::from(finite)),
+    }
+}
+
+/// The results as CSV, one row per cell.
+///
+/// # Errors
+///
+/// Only if memory runs out while writing.
+pub fn to_csv(results: &[CellResult]) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    for result in results {
+        writer
+            .serialize(result)
+            .map_err(|e| Error::io(e.to_string()))?;
+    }
+    let bytes = writer.into_inner().map_err(|e| Error::io(e.to_string()))?;
+    String::from_utf8(bytes).map_err(|e| Error::io(e.to_string()))
+}
+
+/// The extremes and means over cells, as METHODS' tables show them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Number of cells.
+    pub cells: usize,
+    /// Lowest coverage.
+    pub min_coverage: f64,
+    /// Mean coverage.
+    pub mean_coverage: f64,
+    /// Largest one-sided miss.
+    pub largest_miss: f64,
+}
+
+/// Summarises results; `None` without any.
+pub fn summary(results: &[CellResult]) -> Option<Summary> {
+    let count = results.len();
+    (count > 0).then(|| Summary {
+        cells: count,
+        min_coverage: results.iter().map(|r| r.coverage).fold(1.0, f64::min),
+        mean_coverage: crate::stats::sum::sum(results.iter().map(|r| r.coverage)) / count as f64,
+        largest_miss: results
+            .iter()
+            .map(|r| r.miss_above.max(r.miss_below))
+            .fold(0.0, f64::max),
+    })
+}

@@ -1,0 +1,231 @@
+//! What the calculator answers to cases that are malformed or undefined.
+
+use assize::app::calculator::{calculate, calculate_all};
+use serde_json::{Value, json};
+
+/// The error's field and message.
+fn refused(method: &str, params: Value, input: Value) -> (String, String) {
+    let case = json!({"id": "case-7", "method": method, "params": params, "input": input});
+    let answer = calculate(&case);
+    assert_eq!(answer["id"], "case-7");
+    assert!(answer.get("result").is_none(), "{answer}");
+    let text = |name: &str| answer["error"][name].as_str().unwrap().to_owned();
+    (text("field"), text("message"))
+}
+
+#[test]
+fn errors_name_the_field() {
+    let counts = || json!({"successes": 3, "n": 10});
+    let none = || json!({});
+    let tasks = |task: Value| json!({"tasks": [{"successes": 1, "trials": 2}, task]});
+    for (method, params, input, field) in [
+        ("wilsom", none(), counts(), "method"),
+        ("wilson", none(), json!({"successes": 3}), "input.n"),
+        (
+            "wilson",
+            none(),
+            json!({"successes": "3", "n": 10}),
+            "input.successes",
+        ),
+        (
+            "wilson",
+            none(),
+            json!({"successes": 11, "n": 10}),
+            "input.successes",
+        ),
+        ("wilson", json!({"conf": 95}), counts(), "params.conf"),
+        ("wilson", json!({"cnf": 0.9}), counts(), "params.cnf"),
+        (
+            "wilson",
+            none(),
+            json!({"successes": 3, "n": 10, "m": 1}),
+            "input.m",
+        ),
+        ("wilson", none(), json!([1, 2]), "input"),
+        (
+            "sen_cp",
+            none(),
+            tasks(json!({"successes": 1})),
+            "input.tasks[1].trials",
+        ),
+        (
+            "sen_cp",
+            none(),
+            tasks(json!({"successes": 1, "trials": 1.5})),
+            "input.tasks[1].trials",
+        ),
+        (
+            "sen_cp",
+            none(),
+            tasks(json!({"successes": 3, "trials": 2})),
+            "input",
+        ),
+        (
+            "bp_hall",
+            none(),
+            json!({"task_differences": [0, 2]}),
+            "input",
+        ),
+        (
+            "bp_hall",
+            json!({"estimand": "a-b"}),
+            json!({"task_differences": []}),
+            "params.estimand",
+        ),
+        (
+            "bp_hall",
+            none(),
+            json!({"task_differences": [0, "NaN"]}),
+            "input.task_differences[1]",
+        ),
+        (
+            "decide",
+            none(),
+            json!({"interval": [0.2, 0.1]}),
+            "input.interval",
+        ),
+        (
+            "decide",
+            none(),
+            json!({"interval": [0, 1], "direction": "up"}),
+            "input.direction",
+        ),
+        (
+            "decide",
+            none(),
+            json!({"interval": [0, 1], "margin": 0}),
+            "input.margin",
+        ),
+        (
+            "gate",
+            none(),
+            json!({"rules": [{"rule": "max_rate", "bund": 1}]}),
+            "input.rules[0].bound",
+        ),
+        (
+            "gate",
+            none(),
+            json!({"rules": [{"rule": "superior", "decision": "better", "dleta": 1}]}),
+            "input.rules[0].dleta",
+        ),
+    ] {
+        let (got, message) = refused(method, params, input);
+        assert_eq!(got, field, "{method}: {message}");
+        assert!(!message.is_empty());
+    }
+}
+
+#[test]
+fn a_bad_case_does_not_stop_the_others() {
+    let good = json!({"id": 1, "method": "wilson", "input": {"successes": 3, "n": 10}});
+    let answers = calculate_all(&[json!(5), good, json!({"id": 2, "method": "wilson"})]);
+    assert_eq!(answers[0]["error"]["field"], "case");
+    assert!(answers[1]["result"]["lower"].is_f64());
+    assert_eq!(
+        (&answers[2]["id"], &answers[2]["error"]["field"]),
+        (&json!(2), &json!("input"))
+    );
+}
+
+#[test]
+fn undefined_results_are_null_with_a_reason() {
+    for (method, params, input) in [
+        (
+            "clopper_pearson",
+            json!({}),
+            json!({"successes": 0, "n": 0}),
+        ),
+        ("sen_cp", json!({}), json!({"tasks": []})),
+        (
+            "korn_graubard",
+            json!({}),
+            json!({"tasks": [{"successes": 2, "trials": 2}, {"successes": 1, "trials": 1}]}),
+        ),
+        ("bp_hall_p", json!({}), json!({"task_differences": []})),
+        (
+            "mcnemar_chi2",
+            json!({}),
+            json!({"both": 3, "a_only": 0, "b_only": 0, "neither": 1}),
+        ),
+        (
+            "paired_t_tasks",
+            json!({}),
+            json!({"task_differences": [0.5, 0.5, 0.5]}),
+        ),
+        (
+            "tost_t",
+            json!({"margin": 0.1}),
+            json!({"task_differences": [0.5]}),
+        ),
+        (
+            "geometric_mean_ratio",
+            json!({}),
+            json!({"task_means_a": [1, 0], "task_means_b": [1, 1]}),
+        ),
+        (
+            "quantile_order_statistic",
+            json!({"tau": 0.5}),
+            json!({"values": []}),
+        ),
+        (
+            "pass_hat_k",
+            json!({"k": 4}),
+            json!({"tasks": [{"n": 3, "c": 3}]}),
+        ),
+        (
+            "icc_anova_design_effect",
+            json!({}),
+            json!({"tasks": [{"successes": 1, "trials": 1}, {"successes": 0, "trials": 1}]}),
+        ),
+        (
+            "poisson_rate_ratio_exact",
+            json!({}),
+            json!({"events_a": 0, "exposure_a": 1, "events_b": 0, "exposure_b": 2}),
+        ),
+        (
+            "optimal_trials_per_task",
+            json!({}),
+            json!({"cost_per_task": 1, "cost_per_trial": 1, "var_between": 0, "var_within": 1}),
+        ),
+    ] {
+        let case = json!({"id": method, "method": method, "params": params, "input": input});
+        let answer = calculate(&case);
+        assert!(
+            answer["result"]["undefined_reason"].is_string(),
+            "{method}: {answer}"
+        );
+        assert!(!answer.to_string().contains("NaN"), "{method}");
+    }
+}
+
+#[test]
+fn unbounded_limits_are_words() {
+    let case = json!({"id": "q", "method": "quantile_order_statistic", "params": {"tau": 0.9},
+        "input": {"values": [1, 2, 3]}});
+    assert_eq!(calculate(&case)["result"]["upper"], "inf");
+    let case = json!({"id": "d", "method": "decide",
+        "input": {"interval": ["-inf", 0.2], "margin": 0.1}});
+    assert_eq!(calculate(&case)["result"]["theta_low"], "-inf");
+}
+
+/// The scale's bound rescales scores outside [0, 1].
+#[test]
+fn a_bound_rescales_differences() {
+    let run = |values: Value, bound: f64| {
+        let case = json!({"id": "b", "method": "bp_hall", "params": {"bound": bound},
+            "input": {"task_differences": values}});
+        calculate(&case)["result"].clone()
+    };
+    let (unit, hundred) = (
+        run(json!([0.1, -0.2, 0.4]), 1.0),
+        run(json!([10, -20, 40]), 100.0),
+    );
+    for field in ["estimate", "lower", "upper", "se"] {
+        let (a, b) = (
+            unit[field].as_f64().unwrap(),
+            hundred[field].as_f64().unwrap(),
+        );
+        assert!((100.0 * a - b).abs() < 1e-9, "{field}");
+    }
+    assert_eq!(unit["p"], hundred["p"]);
+}

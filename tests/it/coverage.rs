@@ -1,0 +1,113 @@
+//! The coverage simulation: known answers, and the same bytes at any thread count.
+
+use assize::app::coverage::cell::{Cell, Point};
+use assize::app::coverage::grid::named;
+use assize::app::coverage::method::Method;
+use assize::app::coverage::{Refine, Request, simulate, summary, to_csv};
+use assize::base::Seed;
+use assize::stats::Level;
+
+fn request(method: &str, cells: Vec<Cell>, replicates: u32) -> Request {
+    Request {
+        method: Method::by_id(method).unwrap(),
+        cells,
+        replicates,
+        refine: None,
+        level: Level::p95(),
+        seed: Seed(20),
+    }
+}
+
+/// One trial per task makes SEN-CP Clopper–Pearson, whose coverage is a sum of binomials.
+#[test]
+fn simulated_coverage_is_the_exact_one() {
+    let (n, p) = (12u64, 0.7);
+    let exact: f64 = (0..=n)
+        .filter(|&x| {
+            let limits =
+                assize::stats::proportion::clopper_pearson(x as f64, n as f64, Level::p95());
+            limits.lower <= p && p <= limits.upper
+        })
+        .map(|x| assize::stats::special::binomial_pmf(x, n, p))
+        .sum();
+    let cell = Cell::points(12, 1, vec![Point::new(p, 1.0)]);
+    let got = &simulate(&request("sen_cp", vec![cell], 20_000)).unwrap()[0];
+    assert!(
+        (got.coverage - exact).abs() < 4.0 * got.coverage_se,
+        "{got:?} {exact}"
+    );
+    assert!((got.coverage + got.miss_above + got.miss_below + got.undefined - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn pooled_wilson_shows_its_fault_and_sen_cp_does_not() {
+    let cell = || vec![Cell::beta(20, 30, 0.9, 0.6)];
+    let pooled = simulate(&request("wilson_pooled", cell(), 1000)).unwrap()[0].coverage;
+    let sen = simulate(&request("sen_cp", cell(), 1000)).unwrap()[0].coverage;
+    assert!(pooled < 0.5 && sen > 0.94, "{pooled} {sen}");
+}
+
+#[test]
+fn thread_count_does_not_matter() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let cells = vec![Cell::beta(10, 5, 0.8, 0.3), Cell::beta(20, 5, 0.8, 0.3)];
+        pool.install(|| to_csv(&simulate(&request("sen_cp", cells, 300)).unwrap()).unwrap())
+    };
+    let once = run(1);
+    assert_eq!(once, run(3));
+    assert!(
+        once.starts_with("method,cell,units,trials,truth,replicates,coverage,"),
+        "{once}"
+    );
+    assert_eq!(once.lines().count(), 3);
+}
+
+#[test]
+fn low_cells_are_run_again() {
+    let cells = vec![Cell::beta(20, 30, 0.9, 0.6)];
+    let refine = Some(Refine {
+        below: 0.945,
+        replicates: 500,
+    });
+    let again = simulate(&Request {
+        refine,
+        ..request("wilson_pooled", cells, 100)
+    })
+    .unwrap();
+    assert_eq!(again[0].replicates, 500);
+}
+
+#[test]
+fn every_family_runs_on_its_grid() {
+    for (method, grid) in [
+        ("pass_hat_k", "pass-k"),
+        ("bp_hall", "difference-clusters"),
+        ("bp_hall", "breaks"),
+        ("quantile_clustered_inversion", "amounts"),
+        ("ratio_of_means_jackknife", "amounts"),
+        ("sen_cp", "clusters"),
+        ("sen_cp", "difficulty"),
+    ] {
+        let mut cells = named(grid).unwrap();
+        cells.truncate(6);
+        let results = simulate(&request(method, cells, 200)).unwrap();
+        let seen = summary(&results).unwrap();
+        assert!(seen.min_coverage > 0.85, "{method} {grid} {seen:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let amounts = named("amounts").unwrap();
+    assert!(simulate(&request("sen_cp", amounts, 10)).is_err());
+    let paired_beta = vec![Cell::beta(5, 5, 0.5, 0.5)];
+    assert!(simulate(&request("bp_hall", paired_beta.clone(), 10)).is_err());
+    assert!(simulate(&request("sen_cp", paired_beta, 0)).is_err());
+    assert!(Method::by_id("bootstrap").is_err());
+    let impossible = vec![Cell::points(5, 5, vec![Point::new(0.5, 0.7)])];
+    assert!(simulate(&request("sen_cp", impossible, 10)).is_err());
+}
