@@ -10,7 +10,7 @@
 //! - [`quantile`], [`ratio`], [`mean`]: amounts.
 //! - [`paired`], [`permutation`], [`multiplicity`], [`mover`], [`dual`]: comparing two arms.
 //! - [`missing`]: bounds for what was not observed.
-//! - [`power`]: planning.
+//! - [`power`] plans how many tasks and trials a margin needs.
 //!
 //! Data are validated once, into [`units::Units`], [`sample::Clustered`] or [`sample::Paired`];
 //! the methods assume it. A method that cannot answer gives `None` with a reason, never 0, 1 or
