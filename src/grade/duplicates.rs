@@ -52,9 +52,14 @@ fn ledger(evidence: &Evidence<'_>, graded: &mut Graded) -> (Cell, Vec<u64>) {
     }
     let tools = &evidence.suite.spec.tools;
     let found = evidence.effects();
-    let idempotent = |e: &&Effect| tools.get(&e.capability).is_some_and(|t| t.idempotent);
+    let of_call = |e: &Effect| tools.get(evidence.calls[e.call?].name);
+    let declared = |e: &Effect| tools.get(&e.capability).or_else(|| of_call(e));
+    let idempotent = |e: &&Effect| declared(e).is_some_and(|t| t.idempotent);
     let counted: Vec<&Effect> = found.all.iter().filter(|e| !idempotent(e)).collect();
     let (mut tally, extra) = repeated(&counted);
+    if let Some(reason) = found.unknown {
+        tally.unknown(reason);
+    }
     if found.inferred {
         tally.notices.push("effects_inferred".to_owned());
     }
