@@ -9,7 +9,8 @@ use std::time::Instant;
 use assize::base::Seed;
 use assize::stats::Level;
 use assize::stats::agreement::{
-    AlphaOfUnits, Measurement, Ratings, item_interval, krippendorff_alpha,
+    AlphaOfUnits, KappaOfItems, Measurement, Ratings, Table, Weights, item_interval,
+    krippendorff_alpha, task_interval,
 };
 use assize::stats::bootstrap::{Resampling, bca_mean};
 
@@ -51,6 +52,42 @@ fn main() {
             .map(|r| r.interval.low)
             .ok()
     });
+    report("kappa_100000_by_task", || kappa_by_task(&plan(2_000)));
+}
+
+/// Kappa of 100,000 verdicts on five categories, in tasks of one to five items.
+fn kappa_by_task(plan: &Resampling) -> Option<f64> {
+    let step = |i: u32, s: f64| (fraction(i, s) * 5.0) as usize;
+    let human: Vec<usize> = (0..100_000)
+        .map(|i| step(i, 0.618_033_988_749_895))
+        .collect();
+    let judge: Vec<usize> = (0..100_000u32)
+        .zip(&human)
+        .map(|(i, &h)| {
+            if i % 4 == 0 {
+                step(i, std::f64::consts::SQRT_2)
+            } else {
+                h
+            }
+        })
+        .collect();
+    let table = Table::from_pairs(&human, &judge, 5).ok()?;
+    let cells: Vec<u32> = human
+        .iter()
+        .zip(&judge)
+        .map(|(h, j)| (5 * h + j) as u32)
+        .collect();
+    let mut tasks = Vec::with_capacity(100_000);
+    let mut task = 0;
+    while tasks.len() < 100_000 {
+        tasks.extend(std::iter::repeat_n(task, 1 + task as usize % 5));
+        task += 1;
+    }
+    tasks.truncate(100_000);
+    let kappa = KappaOfItems::new(&table, &cells, Weights::Linear);
+    task_interval(&kappa, &tasks, plan)
+        .map(|r| r.interval.low)
+        .ok()
 }
 
 /// Fractional part of a multiple; the peer computes the same.

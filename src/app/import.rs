@@ -167,7 +167,7 @@ impl Survey {
                 .hint("name one with `--arm`, or map a column with `--map arm=COLUMN`")
         })?;
         let count = counts.entry((arm.clone(), trial.task.clone())).or_default();
-        *count = (*count + 1).max(trial.index.map_or(0, |i| i.saturating_add(1)));
+        *count += 1;
         let most = self.arms.entry(arm).or_default();
         *most = (*most).max(*count);
         match trial.index {
@@ -265,14 +265,19 @@ fn extended(
 ) -> crate::model::plan::PlanBody {
     let mut body = plan.body;
     for (id, most) in &survey.arms {
-        let trials = command.plan.trials.unwrap_or(most - survey.first_index());
+        let stated = command.plan.trials.is_some();
+        let trials = command.plan.trials.unwrap_or(*most);
         match body.arms.iter_mut().find(|a| &a.id == id) {
-            Some(arm) => arm.trials = arm.trials.max(trials),
+            Some(arm) => {
+                arm.trials = arm.trials.max(trials);
+                arm.stated |= stated;
+            }
             None => body.arms.push(PlannedArm {
                 id: id.clone(),
                 digest: Digest::of_json(&serde_json::json!({"import": id, "model": command.model})),
                 model: command.model.clone(),
                 trials,
+                stated,
                 recorded: true,
             }),
         }

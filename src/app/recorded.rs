@@ -218,7 +218,7 @@ impl<'a> Importing<'a> {
             .hint("remove the record, or add the task to the suite")
         })?;
         let index = self.index(&arm.id, &recorded);
-        if index >= arm.trials {
+        if arm.stated && index >= arm.trials {
             *self.beyond = index == arm.trials && self.first_index == 0;
             return Err(Error::input(format!(
                 "task `{}` has a trial {index} (from 0), but {} trials are planned for arm `{}`",

@@ -23,8 +23,8 @@ pub struct Args {
     )]
     pub format: Format,
     /// Threads for grading and resampling (the results do not depend on it)
-    #[arg(long, global = true, env = "ASSIZE_THREADS")]
-    pub threads: Option<usize>,
+    #[arg(long, global = true, env = "ASSIZE_THREADS", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -363,14 +363,16 @@ impl Roles {
     }
 
     fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
-        Ok(crate::plan::PlanOptions {
+        let options = crate::plan::PlanOptions {
             baseline: self.baseline.as_deref().map(ArmId::from),
             candidate: self.candidate.as_deref().map(ArmId::from),
             trials,
             seed,
             margins: self.margins()?,
             assume_schedule: self.assume_schedule,
-        })
+        };
+        options.check_margins()?;
+        Ok(options)
     }
 }
 

@@ -51,6 +51,7 @@ impl TaskCells {
             cells.planned[task] += 1;
             match (table.state[row], column.cell[row]) {
                 (RowState::NotStarted, _) => {}
+                (RowState::Infra(_), CellState::NotApplicable) => cells.not_applicable[task] += 1,
                 (RowState::Infra(_), _)
                 | (RowState::Valid, CellState::Ungradable | CellState::NoTrial) => {
                     cells.missing[task] += 1;

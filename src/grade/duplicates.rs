@@ -4,9 +4,13 @@
 //! least one effect of a tool that is not idempotent. A failed write is no effect, however often it is
 //! repeated; repeated reads are efficiency.
 
+use std::collections::HashMap;
+
 use crate::grade::effects::Effect;
 use crate::grade::evidence::Evidence;
-use crate::grade::finding::{Graded, NO_OPPORTUNITY, Tally, clip, ungradable};
+use crate::grade::finding::{
+    ARGUMENTS_NOT_RECORDED, Graded, NO_OPPORTUNITY, Tally, clip, ungradable,
+};
 use crate::grade::ledger::groups;
 use crate::model::grade::Cell;
 use crate::model::measure::{Dimension, Measure};
@@ -52,16 +56,42 @@ fn ledger(evidence: &Evidence<'_>, graded: &mut Graded) -> (Cell, Vec<u64>) {
     }
     let tools = &evidence.suite.spec.tools;
     let found = evidence.effects();
-    let idempotent = |e: &&Effect| tools.get(&e.capability).is_some_and(|t| t.idempotent);
+    let of_call = |e: &Effect| tools.get(evidence.calls[e.call?].name);
+    let declared = |e: &Effect| tools.get(&e.capability).or_else(|| of_call(e));
+    let idempotent = |e: &&Effect| declared(e).is_some_and(|t| t.idempotent);
     let counted: Vec<&Effect> = found.all.iter().filter(|e| !idempotent(e)).collect();
     let (mut tally, extra) = repeated(&counted);
+    if let Some(reason) = found.unknown {
+        tally.unknown(reason);
+    }
     if found.inferred {
         tally.notices.push("effects_inferred".to_owned());
+    }
+    if told_apart_by_receipt(evidence, &counted) {
+        tally.notices.push(ARGUMENTS_NOT_RECORDED.to_owned());
     }
     let cell = count(&tally, &extra);
     let grade = tally.into_grade(DUPLICATES, RULE, NO_OPPORTUNITY);
     graded.grades.push(grade);
     (cell, extra)
+}
+
+/// Whether two effects of a capability were compared by their receipts alone, since nobody recorded
+/// the arguments of one of them: the same effect with another receipt would not be seen.
+fn told_apart_by_receipt(evidence: &Evidence<'_>, counted: &[&Effect]) -> bool {
+    let unseen = |e: &Effect| match e.call.map(|i| &evidence.calls[i]) {
+        Some(call) => call.arguments.is_none() && !evidence.suite.is_private(call.name),
+        None => e.identity.is_none(),
+    };
+    let mut of_capability: HashMap<&str, (usize, bool)> = HashMap::new();
+    for effect in counted {
+        let found = of_capability.entry(&effect.capability).or_default();
+        *found = (
+            found.0 + 1,
+            found.1 || (effect.key.is_none() && unseen(effect)),
+        );
+    }
+    of_capability.values().any(|(n, unseen)| *n > 1 && *unseen)
 }
 
 /// The groups of effects that are one intended effect, as breaks, and where the effects beyond the
@@ -187,5 +217,18 @@ mod tests {
         ] {
             assert_eq!(count("native", words), expected, "{words}");
         }
+    }
+
+    #[test]
+    fn effects_without_arguments_are_told_apart_by_their_receipts_only() {
+        let result =
+            |receipt: &str| json!({"kind": "ok", "capability": "pay", "effect_receipt": receipt});
+        let notices = |events: Value| {
+            let found = graded(&suite(json!({})), &trace("native", events));
+            found.rule("effect_ledger").notices.clone()
+        };
+        assert_eq!(notices(json!([result("a")])), [] as [&str; 0]);
+        let both = json!([result("a"), result("b")]);
+        assert_eq!(notices(both), ["arguments_not_recorded"]);
     }
 }

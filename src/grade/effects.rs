@@ -1,11 +1,11 @@
 //! Which effects a trial committed, as far as its source shows.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use crate::base::digest::canonical;
 use crate::grade::evidence::Evidence;
+use crate::grade::finding::TOOL_NAME_NOT_RECORDED;
+use crate::grade::owners::{Owners, committed_by_fault};
 use crate::model::trace::{Event, EventKind};
 use crate::trace::calls::{Call, CallOutcome};
 
@@ -39,11 +39,23 @@ pub(crate) struct Effects {
     /// Whether a native trace records no effect at all although writing calls succeeded, so that
     /// their results were taken as effects.
     pub inferred: bool,
+    /// Why there may be effects that nobody can name.
+    pub unknown: Option<&'static str>,
+}
+
+impl Effects {
+    /// The effects of a capability that no call of that name shows.
+    pub(crate) fn beside<'e>(&'e self, calls: &'e [Call<'_>]) -> impl Iterator<Item = &'e Effect> {
+        let named = |e: &Effect| e.call.is_some_and(|i| calls[i].name == e.capability);
+        self.all.iter().filter(move |e| !named(e))
+    }
 }
 
 /// Finds the effects of a trial.
 ///
-/// A call and the effect event or receipt that belongs to it are one effect. Where the source records
+/// A call and the effect event or receipt that belongs to it are one effect; an effect event, or a
+/// result with a receipt, that belongs to no call is one by itself. A call whose reply was lost after
+/// it was committed, as the fault log says, is one too. Beyond that: where the source records
 /// effects, a call without one had none; where it does not, the result of a writing call that is not
 /// an error is an effect, an error is none, and a call without any recorded result may be one. A
 /// native trace in which writing calls succeeded and no effect is recorded at all was made by a
@@ -55,62 +67,87 @@ pub(crate) fn effects(evidence: &Evidence<'_>) -> Effects {
             .iter()
             .any(|e| e.kind == EventKind::Effect || e.effect_receipt.is_some()));
     let owners = Owners::find(evidence);
-    let mut all = vec![];
-    let mut inferred = false;
+    let lost = committed_by_fault(evidence);
+    let mut found = Effects {
+        all: owners.unowned.iter().map(|e| standalone(e)).collect(),
+        inferred: false,
+        unknown: None,
+    };
     for (index, call) in evidence.calls.iter().enumerate() {
         let own = &owners.of_calls[index];
         let receipt = call.result.and_then(|r| r.effect_receipt.as_deref());
+        let of_call = || of_call(evidence, index, call);
         if !own.is_empty() || receipt.is_some() {
-            all.extend(recorded(evidence, index, call, own));
-        } else if evidence.suite.writes(call.name)
-            && !records
-            && call.outcome() != CallOutcome::Error
-        {
-            inferred |= evidence.is_native();
-            let mut effect = of_call(evidence, index, call);
-            effect.certain = call.outcome() == CallOutcome::Ok;
-            all.push(effect);
+            found.all.extend(recorded(of_call(), index, call, own));
+        } else if let Some(&fault) = lost.get(&index) {
+            found.all.push(with_fault(of_call(), fault));
+        } else if records || call.outcome() == CallOutcome::Error {
+            continue;
+        } else if evidence.suite.writes(call.name) {
+            found.inferred |= evidence.is_native();
+            found.all.push(Effect {
+                certain: call.outcome() == CallOutcome::Ok,
+                ..of_call()
+            });
+        } else if call.name.is_empty() {
+            found.unknown = Some(TOOL_NAME_NOT_RECORDED);
         }
     }
-    all.extend(owners.unowned.iter().map(|e| standalone(e)));
-    all.sort_by_key(|e| e.at);
-    Effects { all, inferred }
+    found.all.sort_by_key(|e| e.at);
+    found
 }
 
 /// The effects of a call that has effect events or a receipt: one, unless its events carry different
 /// receipts or none, for then the one call committed more than once.
-fn recorded(evidence: &Evidence<'_>, index: usize, call: &Call<'_>, own: &[&Event]) -> Vec<Effect> {
-    let base = of_call(evidence, index, call);
-    let Some((first, rest)) = own.split_first() else {
-        return vec![base];
-    };
-    let mut found = vec![with_event(base.clone(), first)];
-    for event in rest {
-        let known = event
-            .effect_receipt
-            .as_ref()
-            .and_then(|r| found.iter().position(|e: &Effect| e.receipts.contains(r)));
-        match known {
-            Some(at) => found[at].events.push(event.sequence),
-            None => {
-                let mut effect = with_event(
-                    Effect {
-                        receipts: vec![],
-                        ..base.clone()
-                    },
-                    event,
-                );
-                if event.capability.as_deref().is_some_and(|c| c != call.name)
-                    || (event.payload.is_some() && event.payload != first.payload)
-                {
-                    effect = standalone(event);
-                    effect.call = Some(index);
-                }
-                found.push(effect);
+fn recorded(base: Effect, index: usize, call: &Call<'_>, own: &[&Event]) -> Vec<Effect> {
+    let mut found = vec![base];
+    let mut first: Option<&Event> = None;
+    for event in own {
+        let receipt = event.effect_receipt.as_ref();
+        let known = receipt.and_then(|r| found.iter().position(|e| e.receipts.contains(r)));
+        let reports = event.kind == EventKind::Effect || found[0].receipts.is_empty();
+        match (first, known) {
+            (None, _) if reports => {
+                let base = found.remove(0);
+                found.insert(0, with_event(base, event));
+                first = Some(event);
             }
+            (_, Some(at)) => found[at].events.push(event.sequence),
+            (first, None) => found.push(another(&found[0], index, call, first, event)),
         }
     }
     found
+}
+
+/// A further effect of a call: the same one again, unless its event says otherwise.
+fn another(
+    base: &Effect,
+    index: usize,
+    call: &Call<'_>,
+    first: Option<&Event>,
+    event: &Event,
+) -> Effect {
+    let foreign = event.capability.as_deref().is_some_and(|c| c != call.name);
+    let payload = |e: &Event| e.payload.clone().filter(|_| e.kind == EventKind::Effect);
+    let differs = payload(event).is_some() && payload(event) != first.and_then(payload);
+    if foreign || differs {
+        return Effect {
+            call: Some(index),
+            ..standalone(event)
+        };
+    }
+    let again = Effect {
+        receipts: vec![],
+        ..base.clone()
+    };
+    with_event(again, event)
+}
+
+fn with_fault(mut effect: Effect, fault: u64) -> Effect {
+    effect.at = fault;
+    effect.events.push(fault);
+    effect.events.sort_unstable();
+    effect
 }
 
 fn with_event(mut effect: Effect, event: &Event) -> Effect {
@@ -119,6 +156,9 @@ fn with_event(mut effect: Effect, event: &Event) -> Effect {
     effect.events.sort_unstable();
     effect.receipts.extend(event.effect_receipt.clone());
     effect.receipts.dedup();
+    if let Some(capability) = &event.capability {
+        effect.capability.clone_from(capability);
+    }
     if let Some(key) = &event.idempotency_key {
         effect.key = Some(scoped(&effect.capability, key));
     }
@@ -176,13 +216,13 @@ fn scoped(capability: &str, key: &str) -> String {
     format!("{capability}\u{0}{key}")
 }
 
-/// An effect event that belongs to no call.
+/// An effect that belongs to no call. The payload of a result is no argument and identifies nothing.
 fn standalone(event: &Event) -> Effect {
     let capability = event.capability.clone().unwrap_or_default();
     let identity = event
         .payload
         .as_ref()
-        .filter(|_| !capability.is_empty())
+        .filter(|_| event.kind == EventKind::Effect && !capability.is_empty())
         .map(|p| format!("{capability}\u{0}{}", canonical(p)));
     let effect = Effect {
         capability,
@@ -196,55 +236,4 @@ fn standalone(event: &Event) -> Effect {
         call: None,
     };
     with_event(effect, event)
-}
-
-/// Which call each effect event belongs to.
-struct Owners<'a> {
-    of_calls: Vec<Vec<&'a Event>>,
-    unowned: Vec<&'a Event>,
-}
-
-impl<'a> Owners<'a> {
-    fn find(evidence: &Evidence<'a>) -> Self {
-        let calls = &evidence.calls;
-        let by_sequence: HashMap<u64, usize> = calls
-            .iter()
-            .enumerate()
-            .flat_map(|(i, call)| call.events().into_iter().map(move |s| (s, i)))
-            .collect();
-        let mut found = Self {
-            of_calls: vec![vec![]; calls.len()],
-            unowned: vec![],
-        };
-        for event in &evidence.trace.events {
-            if event.kind != EventKind::Effect {
-                continue;
-            }
-            let by_parent = event.parent.and_then(|p| by_sequence.get(&p).copied());
-            match by_parent.or_else(|| found.nearest(calls, event)) {
-                Some(owner) => found.of_calls[owner].push(event),
-                None => found.unowned.push(event),
-            }
-        }
-        found
-    }
-
-    /// Without a `parent` that names it or its result, an effect event belongs to the nearest earlier
-    /// call with its call id, or else to the nearest earlier call of its capability that has no
-    /// effect event yet, or that is still open.
-    fn nearest(&self, calls: &[Call<'_>], event: &Event) -> Option<usize> {
-        let earlier = calls.partition_point(|c| c.event.sequence < event.sequence);
-        let by_id = event.call_id.as_ref().and_then(|id| {
-            let same = |i: &usize| calls[*i].event.call_id.as_ref() == Some(id);
-            (0..earlier).rev().find(same)
-        });
-        by_id.or_else(|| {
-            let name = event.capability.as_deref()?;
-            let named = || (0..earlier).rev().filter(|&i| calls[i].name == name);
-            let open = |i: &usize| calls[*i].result.is_none_or(|r| r.sequence > event.sequence);
-            named()
-                .find(|&i| self.of_calls[i].is_empty())
-                .or_else(|| named().find(open))
-        })
-    }
 }

@@ -4,14 +4,15 @@
 //! that reached the model carries the number: part of a sum would look cheap. Turns before the first
 //! word of the user (a canned greeting) need none.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::grade::calendar::milliseconds;
 use crate::grade::evidence::Evidence;
-use crate::grade::finding::Graded;
+use crate::grade::finding::{ARGUMENTS_NOT_RECORDED, Graded};
 use crate::model::grade::Cell;
 use crate::model::measure::Measure;
 use crate::model::trace::{Event, EventKind, Usage};
+use crate::trace::calls::Call;
 
 type Of = fn(&Evidence<'_>) -> Cell;
 
@@ -56,10 +57,24 @@ fn steps(evidence: &Evidence<'_>) -> Cell {
     }
 }
 
+/// Calls that are the same as an earlier one. Two calls of a tool, of which one has no recorded
+/// arguments, may be the same or not.
 fn repeated_calls(evidence: &Evidence<'_>) -> Cell {
     let mut seen = HashSet::new();
     let repeats = evidence.identities.iter().filter(|i| !seen.insert(*i));
-    Cell::Value(repeats.count() as f64)
+    let unseen = |c: &Call<'_>| c.arguments.is_none() && !evidence.suite.is_private(c.name);
+    let mut calls_of: HashMap<&str, (usize, bool)> = HashMap::new();
+    for call in &evidence.calls {
+        let of_tool = calls_of.entry(call.name).or_default();
+        *of_tool = (of_tool.0 + 1, of_tool.1 || unseen(call));
+    }
+    match calls_of
+        .values()
+        .any(|(calls, unseen)| *calls > 1 && *unseen)
+    {
+        true => Cell::Ungradable(ARGUMENTS_NOT_RECORDED.to_owned()),
+        false => Cell::Value(repeats.count() as f64),
+    }
 }
 
 /// The sum of one number of the usage over all turns of the model.
@@ -183,6 +198,18 @@ mod tests {
             think(json!(4))
         ]);
         assert_eq!(cell(Measure::RepeatedCalls, "chat", events), value(3.0));
+    }
+
+    #[test]
+    fn calls_without_recorded_arguments_may_be_repeats() {
+        let result = json!({"kind": "ok", "capability": "look"});
+        let call = json!({"kind": "call", "capability": "pay", "payload": {}});
+        let repeats = |events: Value| cell(Measure::RepeatedCalls, "native", events);
+        assert_eq!(repeats(json!([result, call])), value(0.0));
+        assert_eq!(
+            repeats(json!([result, result])),
+            ungradable("arguments_not_recorded")
+        );
     }
 
     #[test]

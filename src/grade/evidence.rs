@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::grade::effects::{Effects, effects};
 use crate::grade::finding::{ARGUMENTS_NOT_RECORDED, NO_TRACE, PRIVATE_ARGUMENTS};
-use crate::model::suite::Suite;
+use crate::model::suite::{FaultSpec, Suite, Task};
 use crate::model::trace::{Trace, TraceSource};
 use crate::trace::calls::{Call, calls};
 
@@ -13,6 +13,8 @@ use crate::trace::calls::{Call, calls};
 pub(crate) struct Evidence<'a> {
     /// The suite.
     pub suite: &'a Suite,
+    /// The task, where one is known.
+    task: Option<&'a Task>,
     /// The trace.
     pub trace: &'a Trace,
     /// Calls in order; arguments of private tools are hidden even where an importer left them in.
@@ -24,7 +26,11 @@ pub(crate) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// Reads a trace; the error is the reason why there is no evidence.
-    pub(crate) fn read(suite: &'a Suite, trace: Option<&'a Trace>) -> Result<Self, &'static str> {
+    pub(crate) fn read(
+        suite: &'a Suite,
+        task: Option<&'a Task>,
+        trace: Option<&'a Trace>,
+    ) -> Result<Self, &'static str> {
         let trace = trace.ok_or(NO_TRACE)?;
         if trace.truncated.is_some() {
             return Err("truncated_trace");
@@ -38,6 +44,7 @@ impl<'a> Evidence<'a> {
         }
         Ok(Self {
             suite,
+            task,
             trace,
             calls,
             identities,
@@ -48,6 +55,18 @@ impl<'a> Evidence<'a> {
     /// The effects, found when they are first asked for.
     pub(crate) fn effects(&self) -> &Effects {
         self.effects.get_or_init(|| effects(self))
+    }
+
+    /// The declared fault with this id.
+    pub(crate) fn fault(&self, id: &str) -> Option<&'a FaultSpec> {
+        let of_task = self.task.into_iter().flat_map(|t| &t.faults);
+        of_task.chain(&self.suite.spec.faults).find(|f| f.id == id)
+    }
+
+    /// The first call whose tool nobody knows.
+    pub(crate) fn first_unnamed(&self) -> Option<u64> {
+        let unnamed = self.calls.iter().find(|c| c.name.is_empty());
+        unnamed.map(|c| c.event.sequence)
     }
 
     /// Sequence numbers of all calls.

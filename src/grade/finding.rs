@@ -17,6 +17,9 @@ pub(crate) const PRIVATE_ARGUMENTS: &str = "private_arguments";
 /// Reason where a rule needs arguments that the source did not record.
 pub(crate) const ARGUMENTS_NOT_RECORDED: &str = "arguments_not_recorded";
 
+/// Reason where a rule needs the name of a tool that the source did not record.
+pub(crate) const TOOL_NAME_NOT_RECORDED: &str = "tool_name_not_recorded";
+
 /// Grades and scores of one dimension.
 #[derive(Default)]
 pub(crate) struct Graded {

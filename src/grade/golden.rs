@@ -204,7 +204,7 @@ pub fn path_hash(trace: &Trace) -> String {
 /// It holds the path, the argument keys that every call of a tool carried, whether the user was asked
 /// before the first write, and the shape of the final payload. Private tools give their names only.
 pub fn draft_contract(suite: &Suite, trace: &Trace) -> Expect {
-    let Ok(evidence) = Evidence::read(suite, Some(trace)) else {
+    let Ok(evidence) = Evidence::read(suite, None, Some(trace)) else {
         return Expect::default();
     };
     let names = evidence.calls.iter().map(|c| c.name.to_owned()).collect();

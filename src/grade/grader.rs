@@ -98,7 +98,7 @@ impl TaskGrader<'_> {
         if !status.is_valid() {
             return TrialGrades::default();
         }
-        let evidence = Evidence::read(self.suite, trace);
+        let evidence = Evidence::read(self.suite, Some(self.task), trace);
         let evidence = evidence.as_ref().map_err(|reason| *reason);
         let outcome = outcome::grade(self, status, recorded, evidence);
         let permission = permission::grade(self, evidence);

@@ -19,6 +19,7 @@ pub mod golden;
 mod grader;
 mod ledger;
 mod outcome;
+mod owners;
 mod paths;
 mod permission;
 mod permission_approval;

@@ -1,12 +1,13 @@
 //! Was the user asked before the first write?
 
 use crate::grade::evidence::Evidence;
-use crate::grade::finding::{Tally, clip};
+use crate::grade::finding::{TOOL_NAME_NOT_RECORDED, Tally, clip};
 use crate::grade::grader::TaskGrader;
 use crate::model::trace::{EventKind, Trace};
 
-/// Checks that a question stands before the first call of a writing tool (or before an effect that
-/// belongs to no call). An attempt counts, whatever came back, and a trial breaks the rule once.
+/// Checks that a question stands before the first call of a tool that is declared as writing, or that
+/// had an effect, and before every effect that belongs to no call. An attempt counts, whatever came
+/// back, and a trial breaks the rule once.
 ///
 /// Where positions are known, the question events decide. The small form has none: there
 /// `asked_clarification: false` breaks the rule, `asked_before: N` says before which call the user was
@@ -23,9 +24,6 @@ pub(crate) fn asked_before_write(evidence: &Evidence<'_>) -> bool {
 
 fn asking(evidence: &Evidence<'_>) -> Tally {
     let mut tally = Tally::default();
-    let Some(write) = first_write(evidence) else {
-        return tally;
-    };
     let trace = evidence.trace;
     // Where positions are unknown, a question event says no more than `asked` does.
     let mut events = trace.events.iter();
@@ -33,6 +31,14 @@ fn asking(evidence: &Evidence<'_>) -> Tally {
         .find(|e| e.kind == EventKind::Question)
         .filter(|_| trace.order_known)
         .map(|e| e.sequence);
+    let unnamed = evidence.first_unnamed();
+    if unnamed.is_some_and(|at| question.is_none_or(|q| q > at)) {
+        // It may have been the first write.
+        tally.unknown(TOOL_NAME_NOT_RECORDED);
+    }
+    let Some(write) = first_write(evidence) else {
+        return tally;
+    };
     tally.checked.push(write.sequence);
     tally.checked.extend(question);
     let asked_first = if trace.order_known {
@@ -82,16 +88,17 @@ struct Write {
 }
 
 fn first_write(evidence: &Evidence<'_>) -> Option<Write> {
-    let index = evidence
-        .calls
-        .iter()
-        .position(|c| evidence.suite.writes(c.name));
-    let call = index.map(|index| Write {
-        sequence: evidence.calls[index].event.sequence,
-        name: evidence.calls[index].name.to_owned(),
+    let calls = &evidence.calls;
+    let effects = &evidence.effects().all;
+    let writing = (0..calls.len()).find(|&i| evidence.suite.writes(calls[i].name));
+    let effective = effects.iter().filter_map(|e| e.call).min();
+    let call = writing.into_iter().chain(effective).min();
+    let call = call.map(|index| Write {
+        sequence: calls[index].event.sequence,
+        name: calls[index].name.to_owned(),
         index: Some(index),
     });
-    let loose = evidence.effects().all.iter().find(|e| e.call.is_none());
+    let loose = effects.iter().find(|e| e.call.is_none());
     let loose = loose.map(|effect| Write {
         sequence: effect.at,
         name: effect.capability.clone(),

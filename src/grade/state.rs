@@ -46,8 +46,11 @@ pub(crate) fn unexpected_changes<'a>(
 ) -> Vec<String> {
     let mut document = before.clone();
     let mut problems = vec![];
-    for change in expected {
-        if let Err(why) = apply(&mut document, after, change) {
+    let expected: Vec<&StateChange> = expected.collect();
+    for (i, change) in expected.iter().enumerate() {
+        let same = |later: &&&StateChange| later.op == change.op && later.path == change.path;
+        let later = expected[i + 1..].iter().filter(same).count();
+        if let Err(why) = apply(&mut document, after, change, later) {
             let op = op_name(change.op);
             problems.push(format!("expected {op} `{}`: {why}", change.path));
         }
@@ -69,11 +72,20 @@ fn op_name(op: ChangeOp) -> &'static str {
     }
 }
 
-fn apply(document: &mut Value, after: &Value, change: &StateChange) -> Result<(), &'static str> {
+/// Applies one change; `later` is the number of further ones like it at the same path.
+fn apply(
+    document: &mut Value,
+    after: &Value,
+    change: &StateChange,
+    later: usize,
+) -> Result<(), &'static str> {
     let path = change.path.as_str();
     let old = document.pointer(path);
     let into_array = parent(document, path).is_some_and(Value::is_array);
-    let value = change.value.as_ref().or_else(|| value_at(after, path));
+    let value = change
+        .value
+        .as_ref()
+        .or_else(|| value_at(after, path, later));
     match (change.op, old, value) {
         (ChangeOp::Add, Some(_), _) if !into_array => return Err("it was there before"),
         (ChangeOp::Remove | ChangeOp::Replace, None, _) => return Err("it was not there before"),
@@ -96,11 +108,12 @@ fn parent<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
     document.pointer(parent)
 }
 
-/// The value at a path; `-` is the last element of an array, as it is after an append.
-fn value_at<'a>(after: &'a Value, path: &str) -> Option<&'a Value> {
+/// The value at a path; `-` is an appended element of an array, the last one but as many as are
+/// appended later.
+fn value_at<'a>(after: &'a Value, path: &str, later: usize) -> Option<&'a Value> {
     match path.strip_suffix("/-") {
         Some(array) if after.pointer(array).is_some_and(Value::is_array) => {
-            after.pointer(array)?.as_array()?.last()
+            after.pointer(array)?.as_array()?.iter().rev().nth(later)
         }
         _ => after.pointer(path),
     }
@@ -204,6 +217,33 @@ mod tests {
             json!([{"op": "remove", "path": "/a"}]),
         );
         assert_eq!(kept, ["unexpected difference at `/a`"]);
+    }
+
+    #[test]
+    fn every_append_takes_its_own_element() {
+        let add = json!({"op": "add", "path": "/l/-"});
+        let list = |items: Value| json!({"l": items});
+        let twice = json!([add, add]);
+        for (before, after, expected, holds) in [
+            (json!([1]), json!([1, 2, 3]), twice.clone(), true),
+            (json!([1]), json!([1, 2]), twice.clone(), false),
+            (json!([1]), json!([1, 2, 3, 4]), twice, false),
+            (
+                json!([1, 2]),
+                json!([2, 3, 4]),
+                json!([add, {"op": "remove", "path": "/l/0"}, add]),
+                true,
+            ),
+            (
+                json!([1]),
+                json!([1, 2, 3]),
+                json!([{"op": "add", "path": "/l/-", "value": 2}, add]),
+                true,
+            ),
+        ] {
+            let found = changes(list(before), list(after.clone()), expected);
+            assert_eq!(found.is_empty(), holds, "{after}: {found:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! one. A rule about the arguments of a tool that was never called is `not_applicable`.
 
 use crate::grade::evidence::Evidence;
-use crate::grade::finding::{Graded, PRIVATE_ARGUMENTS, Tally, clip, ungradable};
+use crate::grade::finding::{Graded, TOOL_NAME_NOT_RECORDED, Tally, clip, ungradable};
 use crate::grade::grader::TaskGrader;
 use crate::grade::paths::{holds, matches_or, relation};
 use crate::grade::trajectory_arguments::{args, required_arg_keys};
@@ -99,10 +99,23 @@ fn names(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
     let actual: Vec<&str> = evidence.calls.iter().map(|c| c.name).collect();
     let mut legal: Vec<&Vec<String>> = expect.tool_names.iter().collect();
     legal.extend(expect.allowed_paths.iter().flatten());
-    let on =
-        |path: &&Vec<String>| holds(mode, path.len(), actual.len(), |e, a| path[e] == actual[a]);
+    // A call whose tool nobody knows may be any.
+    let on = |unnamed: bool| {
+        let equal = |e: &String, a: &str| e == a || (unnamed && a.is_empty());
+        let holds = |path: &&Vec<String>| {
+            holds(mode, path.len(), actual.len(), |e, a| {
+                equal(&path[e], actual[a])
+            })
+        };
+        legal.iter().any(|path| holds(path))
+    };
     let mut tally = path_tally(evidence);
-    if !legal.iter().any(on) {
+    if on(false) {
+        return tally;
+    }
+    if on(true) {
+        tally.unknown(TOOL_NAME_NOT_RECORDED);
+    } else {
         let expected: Vec<String> = legal
             .iter()
             .map(|path| shown(path.iter().map(String::as_str)))
@@ -138,7 +151,7 @@ fn expected_calls(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
         let unseen = calls.iter().filter(|c| c.arguments.is_none());
         let named = |c: &&Call<'_>| expected.iter().any(|e| e.name == c.name);
         let reason = unseen.filter(named).map(|c| evidence.unseen(c)).next();
-        tally.unknown(reason.unwrap_or(PRIVATE_ARGUMENTS));
+        tally.unknown(reason.unwrap_or(TOOL_NAME_NOT_RECORDED));
         return tally;
     }
     let detail = format!(
@@ -190,12 +203,15 @@ fn shown<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 fn max_calls(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
     let mut tally = path_tally(evidence);
+    let unnamed = evidence.calls.iter().filter(|c| c.name.is_empty()).count();
     for (tool, &most) in &task.task.expect.max_calls {
         let of_tool = evidence.calls.iter().filter(|c| c.name == tool);
         let events: Vec<u64> = of_tool.map(|c| c.event.sequence).collect();
         if events.len() as u64 > u64::from(most) {
             let detail = format!("{tool}: {} calls, at most {most}", events.len());
             tally.broke(events, detail);
+        } else if (events.len() + unnamed) as u64 > u64::from(most) {
+            tally.unknown(TOOL_NAME_NOT_RECORDED);
         }
     }
     tally
@@ -293,6 +309,34 @@ mod tests {
         let leaked = calls(&[("think", json!({"t": 1}))]);
         let keys = json!({"required_arg_keys": {"think": ["t"]}});
         assert_eq!(conformance(keys, &leaked), ungradable("private_arguments"));
+    }
+
+    #[test]
+    fn a_call_without_a_name_may_be_any() {
+        let trace = calls(&[("look", json!({"id": 1})), ("", json!({"id": 2}))]);
+        for expect in [
+            json!({"tool_names": ["look", "pay"]}),
+            json!({"calls": [{"name": "look"}, {"name": "pay"}]}),
+            json!({"max_calls": {"look": 1}}),
+            json!({"required_arg_keys": {"look": ["id"]}}),
+            json!({"args": {"look": {"schema": {}}}}),
+        ] {
+            let cell = conformance(expect.clone(), &trace);
+            assert_eq!(cell, ungradable("tool_name_not_recorded"), "{expect}");
+        }
+        for (expect, conforms) in [
+            (json!({"tool_names": ["pay", "look"]}), 0.0),
+            (
+                json!({"tool_names": ["look"], "path_mode": "superset"}),
+                1.0,
+            ),
+            (json!({"calls": [{"name": "look"}]}), 0.0),
+            (json!({"max_calls": {"look": 0}}), 0.0),
+            (json!({"max_calls": {"look": 2}}), 1.0),
+        ] {
+            let cell = conformance(expect.clone(), &trace);
+            assert_eq!(cell, value(conforms), "{expect}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::grade::arguments::broken_rule;
 use crate::grade::evidence::Evidence;
-use crate::grade::finding::{Tally, clip};
+use crate::grade::finding::{TOOL_NAME_NOT_RECORDED, Tally, clip};
 use crate::grade::grader::TaskGrader;
 use crate::trace::calls::Call;
 
@@ -12,6 +12,9 @@ use crate::trace::calls::Call;
 pub(crate) fn required_arg_keys(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
     let mut tally = Tally::default();
     for call in &evidence.calls {
+        if call.name.is_empty() {
+            tally.unknown(TOOL_NAME_NOT_RECORDED);
+        }
         let Some(required) = task.task.expect.required_arg_keys.get(call.name) else {
             continue;
         };
@@ -35,6 +38,9 @@ pub(crate) fn required_arg_keys(task: &TaskGrader<'_>, evidence: &Evidence<'_>) 
 pub(crate) fn args(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
     let mut tally = Tally::default();
     for call in &evidence.calls {
+        if call.name.is_empty() {
+            tally.unknown(TOOL_NAME_NOT_RECORDED);
+        }
         let Some(rule) = task.task.expect.args.get(call.name) else {
             continue;
         };

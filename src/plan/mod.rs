@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::{ArmId, Digest, Error, Result, Seed};
 use crate::model::analysis::{DecisionSpec, Schedule};
 use crate::model::arm::{Arm, ArmSpec};
+use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
 use crate::model::suite::{DataClass, Suite};
 
@@ -32,6 +33,30 @@ impl PlanOptions {
             || self.candidate.is_some()
             || !self.margins.is_empty()
             || self.assume_schedule
+    }
+}
+
+impl PlanOptions {
+    /// Checks the margins that were given beside the suite's.
+    ///
+    /// # Errors
+    ///
+    /// If a name is neither a dimension nor a compared metric, or a number is no margin of it.
+    pub fn check_margins(&self) -> Result<()> {
+        for (name, margin) in &self.margins {
+            let metric = Metric::of_margin(name)
+                .filter(Metric::is_compared)
+                .ok_or_else(|| {
+                    let metrics = Metric::all().into_iter().filter(Metric::is_compared);
+                    let known: Vec<String> = metrics.map(|m| m.name()).collect();
+                    Error::input(format!("no margin can be set for `{name}`"))
+                        .hint(format!("name a dimension, or one of {}", known.join(", ")))
+                })?;
+            if let Some(problem) = metric.margin_problem(*margin) {
+                return Err(Error::input(problem));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -83,6 +108,7 @@ fn body(
                 digest: arm.digest.clone(),
                 model: arm.model().map(str::to_owned),
                 trials: options.trials.or(arm.trials()).unwrap_or(suite.spec.trials),
+                stated: true,
                 recorded: matches!(arm.spec, ArmSpec::Recorded(_)),
             })
             .collect(),

@@ -1,13 +1,14 @@
 //! Creating and opening a run folder, under a lock that admits one process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use super::files::write_atomically;
 use super::{file, schema, sql};
 use crate::base::{Digest, Error, Result, RunId};
 use crate::model::plan::{Plan, PlanBody, RUN_FORMAT};
@@ -270,61 +271,6 @@ pub(super) fn put_suite(db: &Connection, suite: &Suite) -> Result<()> {
     put_meta(db, "suite_hash", Digest::of_bytes(text.as_bytes()).as_str())
 }
 
-/// Writes a file so that a reader sees the old or the new content, never a part.
-fn write_atomically(
-    path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<()> {
-    Prepared::write(path, content)?.publish()
-}
-
-/// A file that is written whole and durable beside its place, and put there by one renaming, which
-/// needs no room on the file system.
-pub(super) struct Prepared {
-    temporary: PathBuf,
-    path: PathBuf,
-    published: bool,
-}
-
-impl Prepared {
-    pub(super) fn write(
-        path: &Path,
-        content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<Self> {
-        // Made first, so that a half-written part is removed whatever happens.
-        let prepared = Self {
-            temporary: path.with_extension("part"),
-            path: path.to_path_buf(),
-            published: false,
-        };
-        let write = || -> std::io::Result<()> {
-            let mut out = BufWriter::new(File::create(&prepared.temporary)?);
-            content(&mut out)?;
-            out.into_inner()?.sync_all()
-        };
-        match write() {
-            Ok(()) => Ok(prepared),
-            Err(e) => Err(file(&e, "cannot write", path)),
-        }
-    }
-
-    pub(super) fn publish(mut self) -> Result<()> {
-        fs::rename(&self.temporary, &self.path)
-            .map_err(|e| file(&e, "cannot write", &self.path))?;
-        self.published = true;
-        Ok(())
-    }
-}
-
-impl Drop for Prepared {
-    fn drop(&mut self) {
-        if !self.published {
-            // The part is of no use to anybody; failing to remove it changes nothing.
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
-}
-
 /// A folder that holds something else is not ours to write into.
 fn refuse_foreign_folder(dir: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(dir) else {
@@ -428,33 +374,4 @@ fn refuse_newer(format: u32, path: &Path) -> Result<()> {
     ))
     .in_file(path)
     .hint("it was written by a newer version of assize: use that one"))
-}
-
-/// A folder of files, each written whole or not at all.
-pub struct FileFolder(PathBuf);
-
-impl FileFolder {
-    /// Makes the folder where it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be made.
-    pub fn create(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder)
-            .map_err(|e| file(&e, "cannot create the report folder", folder))?;
-        Ok(Self(folder.to_path_buf()))
-    }
-
-    /// Writes one file through a buffer; a reader sees the old or the new content.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn write(
-        &self,
-        name: &str,
-        content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<()> {
-        write_atomically(&self.0.join(name), |out| content(out))
-    }
 }

@@ -1,6 +1,6 @@
 //! Pairs every tool call of a trace with its result.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use crate::model::trace::{Event, EventKind, Trace};
 /// A tool call with its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The call event.
+    /// The call event; the result, if only that was recorded.
     pub event: &'a Event,
     /// Tool name; empty if the source gave none.
     pub name: &'a str,
-    /// Arguments; `None` for private tools.
+    /// Arguments; `None` for private tools, and where the source did not record them.
     pub arguments: Option<&'a Value>,
     /// The result or error event, if one was recorded.
     pub result: Option<&'a Event>,
@@ -48,13 +48,18 @@ impl Call<'_> {
             .map(|a| format!("{}\u{0}{}", self.name, canonical(a)))
     }
 
+    /// Whether only its result was recorded, so that nobody knows its arguments.
+    pub fn is_shown_by_result(&self) -> bool {
+        self.result
+            .is_some_and(|r| r.sequence == self.event.sequence)
+    }
+
     /// The event sequence numbers of the call and, if recorded, its result.
     pub fn events(&self) -> Vec<u64> {
-        [Some(self.event), self.result]
-            .into_iter()
-            .flatten()
-            .map(|e| e.sequence)
-            .collect()
+        let mut events = vec![self.event.sequence];
+        let result = self.result.map(|r| r.sequence);
+        events.extend(result.filter(|r| *r != self.event.sequence));
+        events
     }
 }
 
@@ -62,29 +67,33 @@ impl Call<'_> {
 ///
 /// A result belongs to the call named by its `parent`, or else to the nearest earlier unanswered
 /// call with its call id (ids recur in real logs), or else, without an id, to the nearest earlier
-/// unanswered call of the same tool.
+/// unanswered call of the same tool. A result of a tool of which the trace records no call at all
+/// stands for the call itself: some recorders write results only.
 pub fn calls(trace: &Trace) -> Vec<Call<'_>> {
+    let called: HashSet<&str> = trace
+        .events
+        .iter()
+        .filter(|e| e.kind == EventKind::ToolCall)
+        .filter_map(|e| e.capability.as_deref())
+        .collect();
     let mut found: Vec<Call<'_>> = Vec::new();
     let mut by_sequence: HashMap<u64, usize> = HashMap::new();
     for event in &trace.events {
         match event.kind {
             EventKind::ToolCall => {
                 by_sequence.insert(event.sequence, found.len());
-                let name = event.capability.as_deref().unwrap_or("");
-                found.push(Call {
-                    event,
-                    name,
-                    arguments: event.payload.as_ref(),
-                    result: None,
-                });
+                found.push(call_of(event));
             }
             EventKind::ToolResult | EventKind::ToolError => {
                 let by_parent = event.parent.and_then(|p| by_sequence.get(&p).copied());
-                let target = by_parent.or_else(|| nearest_unanswered(&found, event));
-                if let Some(call) = target.map(|i| &mut found[i])
-                    && call.result.is_none()
-                {
-                    call.result = Some(event);
+                match by_parent.or_else(|| nearest_unanswered(&found, event)) {
+                    Some(at) => answer(&mut found[at], event),
+                    None if is_only_evidence(event, &called) => found.push(Call {
+                        arguments: None,
+                        result: Some(event),
+                        ..call_of(event)
+                    }),
+                    None => {}
                 }
             }
             _ => {}
@@ -93,15 +102,37 @@ pub fn calls(trace: &Trace) -> Vec<Call<'_>> {
     found
 }
 
+fn call_of(event: &Event) -> Call<'_> {
+    Call {
+        event,
+        name: event.capability.as_deref().unwrap_or(""),
+        arguments: event.payload.as_ref(),
+        result: None,
+    }
+}
+
+/// Gives a call its result, unless it has one; a call without a name takes that of its result.
+fn answer<'a>(call: &mut Call<'a>, result: &'a Event) {
+    if call.result.is_none() {
+        call.result = Some(result);
+        if call.name.is_empty() {
+            call.name = result.capability.as_deref().unwrap_or("");
+        }
+    }
+}
+
+fn is_only_evidence(result: &Event, called: &HashSet<&str>) -> bool {
+    let name = result.capability.as_deref().unwrap_or("");
+    !name.is_empty() && !called.contains(name)
+}
+
 fn nearest_unanswered(found: &[Call<'_>], result: &Event) -> Option<usize> {
     found.iter().rposition(|call| {
         call.result.is_none()
-            && match &result.call_id {
-                Some(id) => call.event.call_id.as_ref() == Some(id),
-                None => result
-                    .capability
-                    .as_deref()
-                    .is_none_or(|name| name == call.name),
+            && match (&result.call_id, result.capability.as_deref()) {
+                (Some(id), _) => call.event.call_id.as_ref() == Some(id),
+                (None, Some(name)) => call.name.is_empty() || call.name == name,
+                (None, None) => true,
             }
     })
 }
@@ -152,5 +183,30 @@ mod tests {
         assert_eq!(results, [Some(3), Some(2), Some(5), None]);
         assert_eq!(calls[2].outcome(), CallOutcome::Error);
         assert_eq!(calls[3].outcome(), CallOutcome::Unrecorded);
+    }
+
+    #[test]
+    fn a_result_alone_shows_its_call_unless_the_trace_records_calls_of_that_tool() {
+        use EventKind::{ToolCall, ToolResult};
+        let trace = trace(vec![
+            (ToolResult, "pay", None),
+            (ToolCall, "look", None),
+            (ToolResult, "look", None),
+            (ToolResult, "look", None),
+            (ToolCall, "", Some("1")),
+            (ToolResult, "find", Some("1")),
+            (ToolResult, "pay", None),
+        ]);
+        let calls = calls(&trace);
+        let names: Vec<_> = calls.iter().map(|c| (c.name, c.events())).collect();
+        let expected = [
+            ("pay", vec![0]),
+            ("look", vec![1, 2]),
+            ("find", vec![4, 5]),
+            ("pay", vec![6]),
+        ];
+        assert_eq!(names, expected);
+        assert!(calls[0].is_shown_by_result() && calls[0].arguments.is_none());
+        assert!(!calls[1].is_shown_by_result());
     }
 }

@@ -35,10 +35,10 @@ fn cell(items: u32, labels: u32, rate: f64, sensitivity: f64, specificity: f64) 
 
 #[test]
 fn the_default_covers_on_its_grid() {
-    let results = run("post_stratified_cp", named("judged").unwrap(), 400);
+    let results = run("post_stratified_cp", named("judged").unwrap(), 200);
     let worst = results.iter().map(|r| r.coverage).fold(1.0, f64::min);
-    // Four standard errors of 400 replicates below .946.
-    assert!(worst > 0.90, "{worst}");
+    // Four standard errors of 200 replicates below .946.
+    assert!(worst > 0.88, "{worst}");
     let mean = results.iter().map(|r| r.coverage).sum::<f64>() / results.len() as f64;
     assert!(mean > 0.96, "{mean}");
 }

@@ -1,10 +1,8 @@
 //! How well people agree among themselves, and how a judge does beside them.
 
-use std::collections::HashMap;
-
 use super::Weights;
 use super::kappa::kappa_of_cells;
-use crate::stats::bootstrap::{BootstrapInterval, Pool, Range, Replicates, Resampling};
+use crate::stats::bootstrap::{BootstrapInterval, Distinct, Pool, Range, Replicates, Resampling};
 use crate::stats::panel::{Vote, majority_vote};
 use crate::stats::undefined::{Defined, Undefined};
 
@@ -50,8 +48,8 @@ pub fn human_ceiling(
 ) -> Defined<HumanCeiling> {
     let cells = Cells::of(humans, judge, categories, measure)?;
     let both = |counts: &[u32]| cells.averages(counts);
-    let averages = both(&cells.multiplicity).ok_or(Undefined("estimate_undefined"))?;
-    let pool = Pool::new(cells.multiplicity.clone());
+    let averages = both(&cells.patterns.multiplicity).ok_or(Undefined("estimate_undefined"))?;
+    let pool = Pool::new(cells.patterns.multiplicity.clone());
     let replicates = Replicates::draw(&pool, plan, |counts| {
         both(counts).map(|[human, judge]| judge - human)
     })?;
@@ -75,8 +73,7 @@ pub fn human_ceiling(
 /// Items grouped by what they show: per person, the person's and the judge's cell against the rest.
 struct Cells {
     people: Vec<usize>,
-    patterns: Vec<Vec<Option<[u32; 2]>>>,
-    multiplicity: Vec<u32>,
+    patterns: Distinct<Vec<Option<[u32; 2]>>>,
     categories: usize,
     measure: CeilingMeasure,
 }
@@ -100,20 +97,12 @@ impl Cells {
         {
             return Err(Undefined("unknown_category"));
         }
-        let mut known: HashMap<Vec<Option<[u32; 2]>>, usize> = HashMap::new();
-        let (mut patterns, mut multiplicity) = (vec![], vec![]);
-        for (item, verdict) in judge.iter().enumerate() {
+        let patterns = Distinct::of(judge.iter().enumerate().map(|(item, verdict)| {
             let answers: Vec<Option<u32>> = humans.iter().map(|answers| answers[item]).collect();
             let cells = |person| cells_of(&answers, person, *verdict, categories);
-            let pattern: Vec<Option<[u32; 2]>> = (0..humans.len()).map(cells).collect();
-            let index = *known.entry(pattern).or_insert_with_key(|pattern| {
-                patterns.push(pattern.clone());
-                multiplicity.push(0u32);
-                patterns.len() - 1
-            });
-            multiplicity[index] += 1;
-        }
-        let compared = |person: &usize| patterns.iter().any(|p: &Vec<_>| p[*person].is_some());
+            (0..humans.len()).map(cells).collect::<Vec<_>>()
+        }));
+        let compared = |person: &usize| patterns.values.iter().any(|p| p[*person].is_some());
         let people: Vec<usize> = (0..humans.len()).filter(compared).collect();
         if people.len() < 2 {
             return Err(Undefined("too_few_humans"));
@@ -122,7 +111,6 @@ impl Cells {
         Ok(Self {
             people,
             patterns,
-            multiplicity,
             categories,
             measure,
         })
@@ -133,7 +121,7 @@ impl Cells {
         let mut sums = [0.0; 2];
         for &person in &self.people {
             let mut tables = [(); 2].map(|()| vec![0u32; self.categories * self.categories]);
-            for (pattern, &count) in self.patterns.iter().zip(counts) {
+            for (pattern, &count) in self.patterns.values.iter().zip(counts) {
                 let Some(cells) = pattern[person] else {
                     continue;
                 };
