@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
     }
 
     fn is_private(&self, name: Option<&str>) -> bool {
-        name.is_some_and(|name| self.options.private_tools.contains(name))
+        name.is_some_and(|name| self.options.is_private(name))
     }
 
     /// Ends with `trial_end`.

@@ -159,7 +159,7 @@ impl Writer<'_> {
 
     fn call(&mut self, call: RawCall, message: usize, number: usize) -> Result<()> {
         let name = call.name.as_deref();
-        let private = name.is_some_and(|n| self.options.private_tools.contains(n));
+        let private = name.is_some_and(|n| self.options.is_private(n));
         if let (Arguments::Malformed(text), false) = (&call.arguments, private) {
             if self.options.malformed_arguments == MalformedArguments::Error {
                 return Err(self.not_json(name, text, message, number));

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::model::trace::Usage;
 use crate::trace::import::builder::Arguments;
-use crate::trace::import::{scalar, text};
+use crate::trace::import::{marks, scalar, text};
 
 /// What a message does in the conversation.
 pub(crate) enum Turn {
@@ -82,10 +82,10 @@ fn content(message: &Map<String, Value>) -> Result<Option<String>, String> {
 
 fn agent(message: &Map<String, Value>) -> Result<Agent, String> {
     let refusal = message.get("refusal").and_then(Value::as_str).unwrap_or("");
-    let said = content(message)?.and_then(|text| text::visible(&text));
+    let said = content(message)?.and_then(|text| marks::visible(&text));
     let refused = said.is_none() && !refusal.is_empty();
     Ok(Agent {
-        text: said.or_else(|| text::visible(refusal)),
+        text: said.or_else(|| marks::visible(refusal)),
         refusal: refused,
         calls: calls(message)?,
         usage: scalar::usage(message),
@@ -142,7 +142,7 @@ fn read_arguments(arguments: Option<&Value>) -> Arguments {
         Some(Value::String(text)) if text.trim().is_empty() => {
             Arguments::Read(Value::Object(Map::new()))
         }
-        Some(Value::String(text)) => match serde_json::from_str(text) {
+        Some(Value::String(text)) => match text::parsed(text) {
             Ok(value) => Arguments::Read(value),
             Err(_) => Arguments::Malformed(text.clone()),
         },

@@ -24,7 +24,7 @@ use crate::model::trial::{Boundary, RecordedTrial, TrialStatus};
 use crate::trace::import::place::Place;
 use crate::trace::import::scalar::{self, kind_of, present};
 use crate::trace::import::stream::{Shape, each_record};
-use crate::trace::import::{ImportOptions, Sink, chat, exchange, status_from_error};
+use crate::trace::import::{ImportOptions, Sink, chat, exchange, redact, status_from_error};
 use crate::trace::import::{status, wire_status};
 
 /// Keys under which a record holds its messages.
@@ -39,6 +39,7 @@ pub(crate) const LISTS: [&str; 4] = ["results", "trials", "records", "conversati
 /// An input error that names source, line and record: not JSON, no messages, an unknown role,
 /// arguments that are not JSON (unless they are the agent's), a reward that is no number in [0, 1].
 pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let sink = &mut redact::before(options, sink);
     let shape = Shape {
         source: &options.source_name,
         lists: &LISTS,
@@ -53,7 +54,7 @@ pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_
             {
                 bare.flush(options, sink)?;
             }
-            bare.place.get_or_insert(place);
+            bare.place.get_or_insert(place).mended |= place.mended;
             bare.messages.push(Value::Object(message));
             Ok(())
         }
@@ -142,7 +143,7 @@ fn trial(
         trace,
         input_digest: input(&record).map(Digest::of_json),
         task_metadata: BTreeMap::new(),
-        notices: vec![],
+        notices: place.notices(),
         place: place.number(),
     })
 }
