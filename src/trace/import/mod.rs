@@ -12,6 +12,7 @@ mod chat;
 mod columns;
 mod conversation;
 mod detect;
+mod event_stream;
 mod exchange;
 mod group;
 mod keys;
