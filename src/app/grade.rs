@@ -7,8 +7,9 @@ use rayon::prelude::*;
 
 use super::suite_of_run;
 use crate::base::Result;
-use crate::grade::Grader;
-use crate::model::grade::TrialGrades;
+use crate::grade::{Grader, TaskGrader};
+use crate::model::grade::{Cell, Score, TrialGrades};
+use crate::model::measure::Measure;
 use crate::model::suite::Suite;
 use crate::store::{RunStore, StoredTrial};
 
@@ -59,9 +60,25 @@ pub fn grade_all(store: &mut RunStore, suite: &Suite) -> Result<u64> {
 }
 
 /// The grades of one trial; `None` if its grader panicked, which says nothing about the agent.
+///
+/// An infrastructure trial has none, but what its task never asks is not missing from it.
 fn grade_one(grader: &Grader, stored: &StoredTrial) -> Option<TrialGrades> {
     let trial = &stored.trial;
     let task = grader.task(&trial.task)?;
+    if !trial.status.is_valid() {
+        return Some(not_asked(task));
+    }
     let grade = || task.grade(&trial.status, &trial.recorded, stored.trace.as_ref());
     catch_unwind(AssertUnwindSafe(grade)).ok()
+}
+
+fn not_asked(task: &TaskGrader) -> TrialGrades {
+    let score = |measure| {
+        let cell = Cell::NotApplicable(task.not_asked(measure)?.to_owned());
+        Some(Score { measure, cell })
+    };
+    TrialGrades {
+        grades: vec![],
+        scores: Measure::ALL.into_iter().filter_map(score).collect(),
+    }
 }

@@ -187,26 +187,26 @@ impl RunStore {
                 .map_err(sql)?
                 .as_str_or_null()
                 .map_err(|e| damaged(&e.to_string()))?;
-            if let Some(boundary) = boundary {
-                table.state[at] =
-                    RowState::Infra(Boundary::from_name(boundary).unwrap_or(Boundary::Runner));
-                continue;
-            }
-            table.state[at] = RowState::Valid;
             let states = row
                 .get_ref(4)
                 .map_err(sql)?
                 .as_str_or_null()
                 .map_err(|e| damaged(&e.to_string()))?
                 .unwrap_or("");
-            if states == "grader" {
-                table.state[at] = RowState::Infra(Boundary::Grader);
-                continue;
-            }
+            table.state[at] = match boundary {
+                Some(name) => {
+                    RowState::Infra(Boundary::from_name(name).unwrap_or(Boundary::Runner))
+                }
+                None if states == "grader" => RowState::Infra(Boundary::Grader),
+                None => RowState::Valid,
+            };
+            let valid = table.state[at] == RowState::Valid;
             for (m, column) in table.measures.iter_mut().enumerate() {
                 column.cell[at] = match states.as_bytes().get(m) {
-                    Some(b's') => CellState::Scored,
+                    _ if states == "grader" => CellState::NoTrial,
                     Some(b'n') => CellState::NotApplicable,
+                    _ if !valid => CellState::NoTrial,
+                    Some(b's') => CellState::Scored,
                     _ => CellState::Ungradable,
                 };
                 if column.cell[at] == CellState::Scored {
@@ -222,7 +222,7 @@ impl RunStore {
     fn unscored(&self, arm_of: &HashMap<i64, usize>) -> Result<Vec<Unscored>> {
         let select =
             "SELECT t.arm, s.reasons, count(*) FROM scores s JOIN trials t ON t.row = s.trial
-                      GROUP BY 1, 2 ORDER BY 1, 2";
+                      WHERE t.boundary IS NULL GROUP BY 1, 2 ORDER BY 1, 2";
         let mut select = self.db.prepare(select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
         let mut counts: BTreeMap<(u16, Measure, String), u64> = BTreeMap::new();

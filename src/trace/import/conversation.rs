@@ -165,14 +165,14 @@ fn name(map: &Map<String, Value>) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Arguments come as JSON text or as an object; no text at all means none.
+/// Arguments come as JSON text or as an object; no text at all means none, and so does a null.
 fn read_arguments(arguments: Option<&Value>) -> Arguments {
+    let none = || Arguments::Read(Value::Object(Map::new()));
     match arguments {
-        None => Arguments::Read(Value::Object(Map::new())),
-        Some(Value::String(text)) if text.trim().is_empty() => {
-            Arguments::Read(Value::Object(Map::new()))
-        }
+        None => none(),
+        Some(Value::String(text)) if text.trim().is_empty() => none(),
         Some(Value::String(text)) => match text::parsed(text) {
+            Ok(Value::Null) => none(),
             Ok(value) => Arguments::Read(value),
             Err(_) => Arguments::Malformed(text.clone()),
         },

@@ -425,7 +425,7 @@ mod tests {
         let record = json!({"task_id": 3, "trial": 1, "messages": [
             {"role": "user", "content": [{"type": "text", "text": "go"}]},
             {"role": "assistant", "content": null,
-             "function_call": {"name": "f", "arguments": ""}},
+             "function_call": {"name": "f", "arguments": "null"}},
             {"role": "function", "name": "f", "content": "Error: no"},
             {"role": "assistant", "refusal": "I can't.", "content": null}]});
         let trials = read_all(&record.to_string(), |_| ()).unwrap();

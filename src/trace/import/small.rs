@@ -209,9 +209,11 @@ fn arguments(tool: &mut Map<String, Value>, options: &ImportOptions) -> Argument
         .get("name")
         .and_then(Value::as_str)
         .is_some_and(|name| options.is_private(name));
+    let none = || Arguments::Read(Value::Object(Map::new()));
     match tool.remove("arguments") {
-        None | Some(Value::Null) => Arguments::Read(Value::Object(Map::new())),
+        None | Some(Value::Null) => none(),
         Some(Value::String(text)) => match text::parsed(&text) {
+            Ok(Value::Null) => none(),
             Ok(value) => Arguments::Read(value),
             Err(_) if private => Arguments::Read(Value::String(text)),
             Err(_) => Arguments::Malformed(text),
