@@ -53,7 +53,7 @@ pub fn compare(command: &CompareCommand, talk: &mut Talk) -> Result<Decided> {
 
 /// A comparison without two arms is a mistake of the command, not a result.
 fn decided(done: Decided) -> Result<Decided> {
-    if !done.report.comparisons.is_empty() {
+    if done.compared {
         return Ok(done);
     }
     let arms: Vec<String> = done

@@ -12,7 +12,7 @@ use crate::model::plan::{Plan, PlannedArm, PlannedTask};
 use crate::model::suite::{Suite, SuiteSpec, Task};
 use crate::model::trial::RecordedTrial;
 use crate::plan::{self, PlanOptions};
-use crate::store::{RunStore, Source};
+use crate::store::{RunStore, Source, TrialWriter};
 use crate::trace::import::table::TableMap;
 
 /// What to import.
@@ -55,12 +55,20 @@ pub struct Imported {
 ///
 /// If a file is invalid, names an unknown task, or holds a trial twice; then nothing of it is stored.
 pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
-    let source = source(command)?;
+    let mut source = source(command)?;
     let survey = survey(command, &source)?;
-    let (mut store, suite) = open_or_create(command, &survey)?;
-    let plan = store.plan();
+    source.first_index = survey.first_index();
+    let (store, suite) = open_or_create(command, &survey)?;
+    let plan = Plan {
+        body: extended(command, &survey, &suite, store.plan()),
+        ..store.plan()
+    };
     let arm = command.arm.as_ref().and_then(|id| plan.arm(id)).cloned();
-    let count = recorded::import(&mut store, &plan, arm.as_ref(), &source)?;
+    let (mut store, count) = store.filled(|store| {
+        let body = plan.body.clone();
+        let trials = |writer: &mut TrialWriter| recorded::put(writer, &plan, arm.as_ref(), &source);
+        store.store_trials_of(body, &suite, trials)
+    })?;
     talk(&format!(
         "{} trials read, {} of them new",
         count.read, count.new
@@ -97,10 +105,12 @@ fn source(command: &ImportCommand) -> Result<Recording> {
     };
     let mut options = ReadOptions::new(suite.as_ref(), command.malformed_is_agent);
     options.files.format = format;
+    options.files.table = command.kind == "table";
     options.files.columns = columns(command)?;
     Ok(Recording {
         paths: command.files.clone(),
         price: None,
+        first_index: 0,
         options,
     })
 }
@@ -120,6 +130,10 @@ struct Survey {
     arms: BTreeMap<ArmId, u32>,
     tasks: Vec<TaskId>,
     metadata: BTreeMap<TaskId, BTreeMap<String, String>>,
+    /// Least trial number; `None` if no trial has one.
+    least: Option<u32>,
+    /// Whether some trial has no number.
+    unnumbered: bool,
 }
 
 fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
@@ -137,6 +151,11 @@ fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
 }
 
 impl Survey {
+    /// The number that the source gives the first trial of a task: 1 where it counts from 1.
+    fn first_index(&self) -> u32 {
+        u32::from(self.least == Some(1) && !self.unnumbered)
+    }
+
     fn add(
         &mut self,
         command: &ImportCommand,
@@ -148,9 +167,13 @@ impl Survey {
                 .hint("name one with `--arm`, or map a column with `--map arm=COLUMN`")
         })?;
         let count = counts.entry((arm.clone(), trial.task.clone())).or_default();
-        *count = (*count + 1).max(trial.index.map_or(0, |i| i.saturating_add(1)));
+        *count += 1;
         let most = self.arms.entry(arm).or_default();
         *most = (*most).max(*count);
+        match trial.index {
+            Some(index) => self.least = Some(self.least.map_or(index, |l| l.min(index))),
+            None => self.unnumbered = true,
+        }
         match self.metadata.get(&trial.task) {
             None => {
                 self.tasks.push(trial.task.clone());
@@ -177,7 +200,7 @@ impl Survey {
 
 fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore, Suite)> {
     if command.run.join("plan.json").exists() {
-        let mut store = RunStore::open(&command.run)?;
+        let store = RunStore::open(&command.run)?;
         let mut suite = match &store.plan_file().source {
             Source::Table => store.suite()?,
             Source::Folder(_) => suite_of_run(&store, command.suite.as_deref())?,
@@ -192,9 +215,7 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
             }
             add_tasks(&mut suite, survey);
         }
-        let plan = store.plan();
-        let body = extended(command, survey, &suite, plan);
-        store.extend_plan(body, &suite)?;
+        check_locked(command, &store, &suite)?;
         return Ok((store, suite));
     }
     let (suite, source) = match &command.suite {
@@ -216,6 +237,25 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
     ))
 }
 
+/// What was locked when the run was made is not changed by a later import, nor is a wish to change it
+/// passed over in silence.
+fn check_locked(command: &ImportCommand, store: &RunStore, suite: &Suite) -> Result<()> {
+    let locked = store.plan().body;
+    let wished = plan::lock_for_import(suite, &command.plan).body;
+    let decision = !command.plan.decides() || wished.analysis.decision == locked.analysis.decision;
+    let seed = command.plan.seed.is_none() || wished.seed == locked.seed;
+    if decision && seed {
+        return Ok(());
+    }
+    Err(
+        Error::input("the run's plan is locked, with other roles, margins, schedule or seed")
+            .in_file(&command.run)
+            .hint(
+                "leave them out here and give them to `assize compare`, or name another run folder",
+            ),
+    )
+}
+
 /// The plan with the survey's arms, and for a suite made from a table its tasks.
 fn extended(
     command: &ImportCommand,
@@ -225,14 +265,19 @@ fn extended(
 ) -> crate::model::plan::PlanBody {
     let mut body = plan.body;
     for (id, most) in &survey.arms {
+        let stated = command.plan.trials.is_some();
         let trials = command.plan.trials.unwrap_or(*most);
         match body.arms.iter_mut().find(|a| &a.id == id) {
-            Some(arm) => arm.trials = arm.trials.max(trials),
+            Some(arm) => {
+                arm.trials = arm.trials.max(trials);
+                arm.stated |= stated;
+            }
             None => body.arms.push(PlannedArm {
                 id: id.clone(),
                 digest: Digest::of_json(&serde_json::json!({"import": id, "model": command.model})),
                 model: command.model.clone(),
                 trials,
+                stated,
                 recorded: true,
             }),
         }

@@ -36,6 +36,8 @@ pub struct Decided {
     pub report: Report,
     /// The folder that holds it.
     pub folder: PathBuf,
+    /// Whether two arms were named, so that something could be compared.
+    pub compared: bool,
 }
 
 impl Decided {

@@ -38,9 +38,20 @@ pub fn record(
         let source = Recording {
             paths: vec![root.join(&recorded.path)],
             price: recorded.price,
+            first_index: 0,
             options: of_arm(suite, recorded, malformed_is_agent),
         };
-        let count = import(store, &plan, Some(planned), &source)?;
+        let mut beyond = false;
+        let mut attempt = |first: u32, beyond: &mut bool| {
+            store.store_trials(|writer| {
+                put_counting_from(first, writer, &plan, Some(planned), &source, beyond)
+            })
+        };
+        let count = match attempt(0, &mut beyond) {
+            // One trial too many may only mean that the source counts from 1.
+            Err(_) if beyond && counts_from_one(&source)? => attempt(1, &mut beyond)?,
+            result => result?,
+        };
         talk(&format!(
             "{}: {} trials recorded, {} of them new",
             arm.id, count.read, count.new
@@ -111,6 +122,8 @@ pub struct Recording {
     pub paths: Vec<PathBuf>,
     /// Price, to turn recorded tokens into cost.
     pub price: Option<Price>,
+    /// The number that the source gives the first trial of a task: 0, or 1 if that is known.
+    pub first_index: u32,
     /// How traces are read.
     pub options: ReadOptions,
 }
@@ -124,43 +137,74 @@ pub struct Count {
     pub new: u64,
 }
 
-/// Imports trials in one transaction, as those of `arm`, or of the arm that each names.
+/// Puts trials into a transaction, as those of `arm`, or of the arm that each names.
 ///
 /// # Errors
 ///
 /// As [`record`].
-pub fn import(
-    store: &mut RunStore,
+pub fn put(
+    writer: &mut TrialWriter,
     plan: &Plan,
     arm: Option<&PlannedArm>,
     source: &Recording,
 ) -> Result<Count> {
-    store.store_trials(|writer| {
-        let mut importing = Importing {
-            plan,
-            arm,
-            price: source.price,
-            next: HashMap::new(),
-        };
-        let mut count = Count::default();
-        for path in &source.paths {
-            read_trials(path, &source.options, &mut |trial| {
-                let stored = importing.put(writer, trial)?;
-                count.read += 1;
-                count.new += u64::from(stored == Stored::New);
-                Ok(())
-            })?;
-        }
-        Ok(count)
-    })
+    put_counting_from(source.first_index, writer, plan, arm, source, &mut false)
+}
+
+fn put_counting_from(
+    first_index: u32,
+    writer: &mut TrialWriter,
+    plan: &Plan,
+    arm: Option<&PlannedArm>,
+    source: &Recording,
+    beyond: &mut bool,
+) -> Result<Count> {
+    let mut importing = Importing {
+        plan,
+        arm,
+        price: source.price,
+        first_index,
+        next: HashMap::new(),
+        beyond,
+    };
+    let mut count = Count::default();
+    for path in &source.paths {
+        read_trials(path, &source.options, &mut |trial| {
+            let stored = importing.put(writer, trial)?;
+            count.read += 1;
+            count.new += u64::from(stored == Stored::New);
+            Ok(())
+        })?;
+    }
+    Ok(count)
+}
+
+/// Whether a source numbers all its trials, from 1.
+fn counts_from_one(source: &Recording) -> Result<bool> {
+    let mut least: Option<u32> = None;
+    let mut unnumbered = false;
+    for path in &source.paths {
+        read_trials(path, &source.options, &mut |trial| {
+            match trial.index {
+                Some(index) => least = Some(least.map_or(index, |l| l.min(index))),
+                None => unnumbered = true,
+            }
+            Ok(())
+        })?;
+    }
+    Ok(least == Some(1) && !unnumbered)
 }
 
 struct Importing<'a> {
     plan: &'a Plan,
     arm: Option<&'a PlannedArm>,
     price: Option<Price>,
+    /// The number that the source gives the first trial of a task: 0 or 1.
+    first_index: u32,
     /// Next index per arm and task, for sources that do not number their trials.
     next: HashMap<(ArmId, TaskId), u32>,
+    /// Set where a trial's number exceeds the plan by one.
+    beyond: &'a mut bool,
 }
 
 impl<'a> Importing<'a> {
@@ -174,7 +218,8 @@ impl<'a> Importing<'a> {
             .hint("remove the record, or add the task to the suite")
         })?;
         let index = self.index(&arm.id, &recorded);
-        if index >= arm.trials {
+        if arm.stated && index >= arm.trials {
+            *self.beyond = index == arm.trials && self.first_index == 0;
             return Err(Error::input(format!(
                 "task `{}` has a trial {index} (from 0), but {} trials are planned for arm `{}`",
                 recorded.task, arm.trials, arm.id
@@ -201,7 +246,7 @@ impl<'a> Importing<'a> {
 
     fn index(&mut self, arm: &ArmId, recorded: &RecordedTrial) -> u32 {
         if let Some(index) = recorded.index {
-            return index;
+            return index.saturating_sub(self.first_index);
         }
         let next = self
             .next

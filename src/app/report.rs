@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::evaluate::Evaluation;
 use super::{Decided, Talk, disagreements};
-use crate::base::Result;
+use crate::base::{Error, ErrorKind, Result};
 use crate::model::report::Report;
 use crate::plan::PlanOptions;
 use crate::report;
@@ -40,7 +40,7 @@ pub fn write(
 ) -> Result<Decided> {
     let evaluation = Evaluation::new(stores, choices)?;
     let failures = evaluation.failures()?;
-    let report = evaluation.report(&failures)?;
+    let report = evaluation.report(&failures).map_err(damaged)?;
     let samples = disagreements::samples(&evaluation)?;
     let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
@@ -60,8 +60,25 @@ pub fn write(
         report::csv::disagreements(&samples, out)
     })?;
     super::trials::write(&evaluation, &files)?;
+    evaluation.stores[0].note_report(&files)?;
     talk(&format!("report in {}", folder.display()));
-    Ok(Decided { report, folder })
+    Ok(Decided {
+        report,
+        folder,
+        compared: evaluation.roles().is_some(),
+    })
+}
+
+/// What the statistics refuse as input was read from the store, so the store is at fault.
+fn damaged(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Input => Error::refused(format!(
+            "the run holds impossible scores: {}",
+            error.message()
+        ))
+        .hint("`assize verify RUN` lists what does not match; `assize grade RUN` grades again"),
+        _ => error,
+    }
 }
 
 /// The report of a run that was written before; for tests and scripts.
@@ -71,5 +88,5 @@ pub fn write(
 /// If it is not of this version's contract.
 pub fn read(bytes: &[u8]) -> Result<Report> {
     serde_json::from_slice(bytes)
-        .map_err(|e| crate::base::Error::input(format!("not a report of this version: {e}")))
+        .map_err(|e| Error::input(format!("not a report of this version: {e}")))
 }

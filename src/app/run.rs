@@ -43,17 +43,12 @@ pub fn run(options: &RunOptions, talk: &mut Talk) -> Result<Decided> {
         .clone()
         .unwrap_or_else(|| Path::new("runs").join(plan.run.as_str()));
     let source = Source::Folder(options.suite.clone());
-    let mut store = RunStore::create(&folder, &plan, &suite, source)?;
+    let store = RunStore::create(&folder, &plan, &suite, source)?;
     talk(&format!("run {} in {}", plan.run, folder.display()));
     let root = arms_file.parent().unwrap_or(Path::new(""));
-    recorded::record(
-        &mut store,
-        &suite,
-        &arms,
-        root,
-        options.malformed_is_agent,
-        talk,
-    )?;
+    let malformed = options.malformed_is_agent;
+    let (mut store, ()) =
+        store.filled(|store| recorded::record(store, &suite, &arms, root, malformed, talk))?;
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
     report::write(

@@ -112,10 +112,14 @@ fn value_of(segments: &[SegmentColumn], key: &str, task: usize) -> Option<String
 /// Planned trials of which nothing is stored, by arm.
 pub(super) fn unrecorded(evaluation: &Evaluation) -> Result<Vec<InfrastructureRow>> {
     let mut rows = Vec::new();
-    for arm in &evaluation.arms {
-        let store = evaluation.stores[arm.store];
-        let planned = store.plan().body.tasks.len() as u64 * u64::from(arm.info.trials);
-        let stored = store.trials_of(&arm.stored)?;
+    for (at, arm) in evaluation.arms.iter().enumerate() {
+        let planned = evaluation
+            .table
+            .arm
+            .iter()
+            .filter(|a| usize::from(**a) == at)
+            .count() as u64;
+        let stored = evaluation.stores[arm.store].trials_of(&arm.stored)?;
         if stored < planned {
             rows.push(InfrastructureRow {
                 arm: arm.info.name.clone(),

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::number;
 use crate::app;
-use crate::base::{ArmId, Result};
+use crate::base::{ArmId, Error, Result};
 
 /// May we swap this model, and what gets worse if we do?
 #[derive(Debug, Parser)]
@@ -23,8 +23,8 @@ pub struct Args {
     )]
     pub format: Format,
     /// Threads for grading and resampling (the results do not depend on it)
-    #[arg(long, global = true, env = "ASSIZE_THREADS")]
-    pub threads: Option<usize>,
+    #[arg(long, global = true, env = "ASSIZE_THREADS", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -210,7 +210,11 @@ pub struct PlanArgs {
     #[arg(long)]
     pub candidate: Option<String>,
     /// Variances: of the true difference over tasks, of one trial in A, and in B
-    #[arg(long, value_delimiter = ',', num_args = 3, value_names = ["DIFFERENCE", "WITHIN_A", "WITHIN_B"])]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "DIFFERENCE,WITHIN_A,WITHIN_B"
+    )]
     pub variances: Vec<f64>,
     /// Cost of preparing one more task, in US dollars
     #[arg(long)]
@@ -271,12 +275,21 @@ pub struct CoverageArgs {
 impl PlanArgs {
     pub fn options(&self) -> Result<app::sizing::SizingCommand> {
         let stated = match self.variances[..] {
-            [difference, within_a, within_b] => Some(app::sizing::Variances {
-                difference,
-                within_a,
-                within_b,
-            }),
-            _ => None,
+            [] => None,
+            [difference, within_a, within_b] if self.variances.iter().all(|v| *v >= 0.0) => {
+                Some(app::sizing::Variances {
+                    difference,
+                    within_a,
+                    within_b,
+                })
+            }
+            _ => {
+                return Err(
+                    Error::input("`--variances` takes three numbers, none below 0").hint(
+                        "of the true difference over tasks, of one trial in A, of one trial in B",
+                    ),
+                );
+            }
         };
         Ok(app::sizing::SizingCommand {
             suite: self.suite.clone(),
@@ -350,14 +363,16 @@ impl Roles {
     }
 
     fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
-        Ok(crate::plan::PlanOptions {
+        let options = crate::plan::PlanOptions {
             baseline: self.baseline.as_deref().map(ArmId::from),
             candidate: self.candidate.as_deref().map(ArmId::from),
             trials,
             seed,
             margins: self.margins()?,
             assume_schedule: self.assume_schedule,
-        })
+        };
+        options.check_margins()?;
+        Ok(options)
     }
 }
 

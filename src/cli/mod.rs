@@ -29,7 +29,7 @@ pub fn main() -> ExitCode {
     if let Some(threads) = args.threads {
         // A pool that exists already can only be that of a test; its answer does not depend on it.
         let _ = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(usize::from(threads))
             .build_global();
     }
     match dispatch(args) {

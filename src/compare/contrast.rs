@@ -79,6 +79,11 @@ pub fn contrast(
         Contrast::Difference => difference(context, pair, &concerned, strict, seed)?,
         Contrast::Ratio => ratio(context, pair, &concerned)?,
     };
+    if !is_finite(&found) {
+        (found.value, found.interval, found.p, found.mde) = (None, None, None, None);
+        found.unit_variance = None;
+        found.reason = Some("out_of_range".to_owned());
+    }
     found.missing = missing(context, pair, &concerned, strict, seed)?;
     found.tasks = concerned.iter().filter(|&&t| is_paired(pair, t)).count();
     found.unpaired = segment.tasks.len() - found.tasks;
@@ -87,6 +92,17 @@ pub fn contrast(
         found.notices.push("conditional_on_opportunity".to_owned());
     }
     Ok(found)
+}
+
+/// Amounts near the largest number there is overflow in sums.
+fn is_finite(found: &Contrasted) -> bool {
+    let limits = found.interval.map(|i| [i.lower, i.upper]);
+    let numbers = [found.value, found.p, found.mde, found.unit_variance];
+    numbers
+        .iter()
+        .flatten()
+        .chain(limits.iter().flatten())
+        .all(|n| n.is_finite())
 }
 
 /// The tasks that the measure concerns in both arms: a task in which no trial of an arm had an

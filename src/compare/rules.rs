@@ -121,7 +121,7 @@ fn result(
     }
     // A rule with a margin of its own has its own word.
     let own = margin.map(|m| decision_margin(m, metric));
-    let decided = if own == compared.input.margin {
+    let decided = if own.is_none() || own == compared.input.margin {
         compared.decision.clone()
     } else {
         super::decision::decide(&super::decision::DecideInput {
@@ -228,7 +228,12 @@ fn on_rate(
         status: estimate.status,
         locked,
     });
-    Ok((result, Some(rate_reason(estimate.limits(), level, locked))))
+    let mut reason = rate_reason(estimate.limits(), level, locked);
+    if result == RuleResult::NotDecidable {
+        let share = 100.0 * cells.missing_rate(&tasks);
+        reason = format!("{share:.0} % of the candidate's trials are missing; {reason}");
+    }
+    Ok((result, Some(reason)))
 }
 
 fn rate_reason(limits: Option<Limits>, level: Level, locked: bool) -> String {

@@ -8,7 +8,7 @@ use super::contrast::{Contrasted, Pair, contrast};
 use super::decision::{DecideInput, Decision, JudgeState, MissingState, ScheduleState, decide};
 use super::settle::{Question, settle};
 use crate::base::{Result, Seed};
-use crate::estimate::{Context, Segment, TaskCells, is_measured};
+use crate::estimate::{Context, Segment, TaskCells, has_valid_trials, is_measured};
 use crate::model::analysis::DecisionSpec;
 use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus};
 use crate::model::measure::{Dimension, Measure};
@@ -61,15 +61,7 @@ pub fn compare(
     segments: &[Segment],
     comparing: &Comparing,
 ) -> Result<Vec<Compared>> {
-    let metrics: Vec<Metric> = Metric::all()
-        .into_iter()
-        .filter(|m| m.is_compared())
-        .filter(|m| {
-            [comparing.a, comparing.b]
-                .iter()
-                .any(|&arm| is_measured(table, arm, m.measure))
-        })
-        .collect();
+    let metrics = compared_metrics(table, comparing);
     let cost = cost_per_task(table, context, comparing);
     let contrasted: Vec<Vec<(Metric, &Segment, Contrasted)>> = metrics
         .par_iter()
@@ -114,6 +106,22 @@ pub fn compare(
             finish(context, comparing, metric, segment, found, p_adjusted, cost)
         })
         .collect())
+}
+
+/// The compared metrics that were measured in one of the arms; where no trial of either arm is valid,
+/// the main metric of each dimension, so that the report says that nothing can be decided.
+fn compared_metrics(table: &ScoreTable, comparing: &Comparing) -> Vec<Metric> {
+    let arms = [comparing.a, comparing.b];
+    let nothing_valid = !arms.iter().any(|&arm| has_valid_trials(table, arm));
+    let wanted = |m: &Metric| {
+        let is_main = Metric::main(m.dimension()) == Some(*m);
+        arms.iter().any(|&arm| is_measured(table, arm, m.measure)) || (nothing_valid && is_main)
+    };
+    Metric::all()
+        .into_iter()
+        .filter(|m| m.is_compared())
+        .filter(wanted)
+        .collect()
 }
 
 /// The margin of a metric: its own, or its dimension's where it is the main metric, or that of the

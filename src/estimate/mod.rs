@@ -13,4 +13,4 @@ pub(crate) use costs::unit_means;
 pub(crate) use rates::{partial_tasks, status, task_scores};
 pub use segments::{Segment, segments};
 pub use table::{Context, estimates};
-pub(crate) use table::{is_measured, why_not_measured};
+pub(crate) use table::{has_valid_trials, is_measured, why_not_measured};

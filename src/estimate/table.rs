@@ -99,7 +99,7 @@ pub fn estimates(
         .par_iter()
         .map(|(arm, metric)| of_metric(table, context, segments, *arm, metric))
         .collect::<Result<_>>()?;
-    let mut all: Vec<EstimateRow> = rows.into_iter().flatten().collect();
+    let mut all: Vec<EstimateRow> = rows.into_iter().flatten().map(finite).collect();
     for arm in 0..table.arms.len() {
         let whole = Segment {
             name: None,
@@ -110,6 +110,30 @@ pub fn estimates(
         all.push(row);
     }
     Ok(all)
+}
+
+/// Amounts near the largest number there is overflow in sums; such a row is undefined, never NaN.
+fn finite(row: EstimateRow) -> EstimateRow {
+    let numbers = [
+        row.value,
+        row.low,
+        row.high,
+        row.sd_between_tasks,
+        row.sd_within_task,
+    ];
+    if numbers.iter().flatten().all(|n| n.is_finite()) {
+        return row;
+    }
+    EstimateRow {
+        value: None,
+        low: None,
+        high: None,
+        sd_between_tasks: None,
+        sd_within_task: None,
+        status: EstimateStatus::NotEstimable,
+        reason: Some("out_of_range".to_owned()),
+        ..row
+    }
 }
 
 fn of_metric(
@@ -185,12 +209,16 @@ pub(crate) fn is_measured(table: &ScoreTable, arm: usize, measure: Measure) -> b
     })
 }
 
+/// Whether any trial of an arm says something about the agent.
+pub(crate) fn has_valid_trials(table: &ScoreTable, arm: usize) -> bool {
+    use crate::model::score::RowState;
+    (0..table.len())
+        .any(|row| usize::from(table.arm[row]) == arm && table.state[row] == RowState::Valid)
+}
+
 /// Why an arm has no value of a measure.
 pub(crate) fn why_not_measured(table: &ScoreTable, arm: usize, measure: Measure) -> String {
-    use crate::model::score::RowState;
-    let any_valid = (0..table.len())
-        .any(|row| usize::from(table.arm[row]) == arm && table.state[row] == RowState::Valid);
-    if !any_valid {
+    if !has_valid_trials(table, arm) {
         return "no_valid_trials".to_owned();
     }
     table

@@ -19,7 +19,7 @@ type Of = fn(&Evidence<'_>) -> Cell;
 /// Measures efficiency.
 pub(crate) fn grade(evidence: Result<&Evidence<'_>, &'static str>) -> Graded {
     let mut found = Graded::default();
-    let measures: [(Measure, Of); 7] = [
+    let measures: [(Measure, Of); 8] = [
         (Measure::Steps, steps),
         (Measure::ToolCalls, |e| Cell::Value(e.calls.len() as f64)),
         (Measure::RepeatedCalls, repeated_calls),
@@ -28,6 +28,9 @@ pub(crate) fn grade(evidence: Result<&Evidence<'_>, &'static str>) -> Graded {
         }),
         (Measure::OutputTokens, |e| {
             usage(e, |u| u.output_tokens.map(|n| n as f64))
+        }),
+        (Measure::Tokens, |e| {
+            usage(e, |u| Some((u.input_tokens? + u.output_tokens?) as f64))
         }),
         (Measure::CostUsd, |e| usage(e, |u| u.cost_usd)),
         (Measure::LatencyMs, latency),

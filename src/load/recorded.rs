@@ -24,7 +24,9 @@ pub struct RecordedOptions {
     /// Ids of the suite's tasks. A file whose whole stem is one of them is that task, even if it
     /// ends like a trial number (`v1.2.json`).
     pub tasks: BTreeSet<String>,
-    /// Which columns of a CSV file mean what.
+    /// Whether every file is a table, whatever it is called; else those that end in `.csv` are.
+    pub table: bool,
+    /// Which columns of a table mean what.
     pub columns: table::TableMap,
 }
 
@@ -71,7 +73,7 @@ fn read_file(
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     let mut input = open(file)?;
-    if ending(file) == Some("csv") {
+    if recorded.table || ending(file) == Some("csv") {
         return table::read(&mut input, &recorded.columns, options, sink);
     }
     let format = match recorded.format {
@@ -283,6 +285,13 @@ mod tests {
         ];
         assert_eq!(names, expected);
         let table = read(&dir.path().join("outcomes.csv"), &recorded).unwrap();
+        assert_eq!(table, [("b".to_owned(), Some(0))]);
+        write("export", "task,score\nb,1\n");
+        let recorded = RecordedOptions {
+            table: true,
+            ..RecordedOptions::default()
+        };
+        let table = read(&dir.path().join("export"), &recorded).unwrap();
         assert_eq!(table, [("b".to_owned(), Some(0))]);
     }
 

@@ -79,6 +79,8 @@ pub enum Measure {
     InputTokens,
     /// Tokens written by the model.
     OutputTokens,
+    /// Tokens read and written together.
+    Tokens,
     /// Cost in US dollars.
     CostUsd,
     /// Wall time of the trial in milliseconds.
@@ -95,7 +97,7 @@ pub enum Measure {
 
 impl Measure {
     /// All measures in reporting order.
-    pub const ALL: [Measure; 13] = [
+    pub const ALL: [Measure; 14] = [
         Self::Success,
         Self::Conformance,
         Self::Steps,
@@ -103,6 +105,7 @@ impl Measure {
         Self::RepeatedCalls,
         Self::InputTokens,
         Self::OutputTokens,
+        Self::Tokens,
         Self::CostUsd,
         Self::LatencyMs,
         Self::Violations,
@@ -121,6 +124,7 @@ impl Measure {
             Self::RepeatedCalls => "repeated_calls",
             Self::InputTokens => "input_tokens",
             Self::OutputTokens => "output_tokens",
+            Self::Tokens => "tokens",
             Self::CostUsd => "cost_usd",
             Self::LatencyMs => "latency_ms",
             Self::Violations => "violations",
@@ -145,6 +149,7 @@ impl Measure {
             | Self::RepeatedCalls
             | Self::InputTokens
             | Self::OutputTokens
+            | Self::Tokens
             | Self::CostUsd
             | Self::LatencyMs => Dimension::Efficiency,
             Self::Violations => Dimension::Permission,

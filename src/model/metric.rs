@@ -57,12 +57,13 @@ pub enum Contrast {
     Ratio,
 }
 
-const COSTS: [Measure; 7] = [
+const COSTS: [Measure; 8] = [
     Measure::ToolCalls,
     Measure::RepeatedCalls,
     Measure::Steps,
     Measure::InputTokens,
     Measure::OutputTokens,
+    Measure::Tokens,
     Measure::CostUsd,
     Measure::LatencyMs,
 ];
@@ -119,6 +120,25 @@ impl Metric {
             Dimension::Quality => return None,
         };
         Some(Metric { measure, kind })
+    }
+
+    /// The metric that a margin's name means: a dimension stands for its main metric.
+    pub fn of_margin(name: &str) -> Option<Metric> {
+        let dimension = Dimension::ALL.into_iter().find(|d| d.name() == name);
+        dimension.map_or_else(|| Self::from_name(name), Self::main)
+    }
+
+    /// Why a number is no margin of this metric; `None` if it is one.
+    pub fn margin_problem(&self, margin: f64) -> Option<String> {
+        match self.contrast() {
+            Contrast::Difference if !(margin > 0.0 && margin <= 1.0) => Some(format!(
+                "the margin of `{self}` must lie above 0 and at most at 1"
+            )),
+            Contrast::Ratio if margin.is_nan() || margin <= 1.0 => {
+                Some(format!("the margin of `{self}` must be a factor above 1"))
+            }
+            _ => None,
+        }
     }
 
     /// The dimension it belongs to.
@@ -218,6 +238,6 @@ mod tests {
         }
         assert!(all.iter().any(|m| m.name() == "violations_per_trial"));
         assert!(all.iter().any(|m| m.name() == "latency_ms.p95"));
-        assert_eq!(all.len(), 47);
+        assert_eq!(all.len(), 52);
     }
 }

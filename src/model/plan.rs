@@ -62,8 +62,11 @@ pub struct PlannedArm {
     pub digest: Digest,
     /// Model behind it, where declared.
     pub model: Option<String>,
-    /// Planned trials per task.
+    /// Planned trials per task; where nobody stated them, the most that were recorded of a task.
     pub trials: u32,
+    /// Whether the trials were stated. Otherwise what was recorded is what was planned, and only a
+    /// task without any trial is missing.
+    pub stated: bool,
     /// Whether its trials were recorded elsewhere, so that the arms did not run interleaved.
     pub recorded: bool,
 }

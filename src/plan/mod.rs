@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::{ArmId, Digest, Error, Result, Seed};
 use crate::model::analysis::{DecisionSpec, Schedule};
 use crate::model::arm::{Arm, ArmSpec};
+use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
 use crate::model::suite::{DataClass, Suite};
 
@@ -23,6 +24,40 @@ pub struct PlanOptions {
     pub margins: BTreeMap<String, f64>,
     /// Declares that arms which were not interleaved may be compared.
     pub assume_schedule: bool,
+}
+
+impl PlanOptions {
+    /// Whether anything was chosen of how the comparison will be decided.
+    pub fn decides(&self) -> bool {
+        self.baseline.is_some()
+            || self.candidate.is_some()
+            || !self.margins.is_empty()
+            || self.assume_schedule
+    }
+}
+
+impl PlanOptions {
+    /// Checks the margins that were given beside the suite's.
+    ///
+    /// # Errors
+    ///
+    /// If a name is neither a dimension nor a compared metric, or a number is no margin of it.
+    pub fn check_margins(&self) -> Result<()> {
+        for (name, margin) in &self.margins {
+            let metric = Metric::of_margin(name)
+                .filter(Metric::is_compared)
+                .ok_or_else(|| {
+                    let metrics = Metric::all().into_iter().filter(Metric::is_compared);
+                    let known: Vec<String> = metrics.map(|m| m.name()).collect();
+                    Error::input(format!("no margin can be set for `{name}`"))
+                        .hint(format!("name a dimension, or one of {}", known.join(", ")))
+                })?;
+            if let Some(problem) = metric.margin_problem(*margin) {
+                return Err(Error::input(problem));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The seed of a plan for which none was given.
@@ -73,6 +108,7 @@ fn body(
                 digest: arm.digest.clone(),
                 model: arm.model().map(str::to_owned),
                 trials: options.trials.or(arm.trials()).unwrap_or(suite.spec.trials),
+                stated: true,
                 recorded: matches!(arm.spec, ArmSpec::Recorded(_)),
             })
             .collect(),
@@ -91,8 +127,7 @@ fn task_digest(task: &crate::model::suite::Task) -> Digest {
 }
 
 fn decision(suite: &Suite, options: &PlanOptions) -> Option<DecisionSpec> {
-    let chosen = options.baseline.is_some() || options.candidate.is_some();
-    if suite.spec.decision.is_none() && !chosen {
+    if suite.spec.decision.is_none() && !options.decides() {
         return None;
     }
     let mut decision = suite.spec.decision.clone().unwrap_or_default();

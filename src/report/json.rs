@@ -84,6 +84,7 @@ mod tests {
             "input_differs",
             "notices",
             "reporting_rules",
+            "robustness",
             "rules",
             "run",
             "screens",

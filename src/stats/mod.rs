@@ -1,4 +1,25 @@
 //! Statistics on plain slices; every method is named as METHODS names it.
+//!
+//! In reading order:
+//!
+//! - [`level`], [`tolerance`], [`sum`], [`special`]: the level, comparisons that forgive rounding,
+//!   compensated sums, quantiles and tails.
+//! - [`units`], [`strata`], [`sample`]: tasks with weights gathered into independent units; one
+//!   arm's scores, paired differences.
+//! - [`proportion`], [`clustered`], [`pass_k`], [`count`], [`recovery`]: rates of one arm.
+//! - [`quantile`], [`ratio`], [`mean`]: amounts.
+//! - [`paired`], [`permutation`], [`multiplicity`], [`mover`], [`dual`]: comparing two arms.
+//! - [`missing`]: bounds for what was not observed.
+//! - [`survival`], [`drift`], [`sequential`]: times that were cut off, drift, stopping early.
+//! - [`agreement`], [`confusion`], [`alt_test`], [`judge_bias`], [`panel`]: judges beside people.
+//! - [`correction`]: what a judge's rate says about people's.
+//! - [`bootstrap`]: resampling, for statistics without a formula.
+//! - [`power`]: sizing a run.
+//!
+//! Data are validated once, into [`units::Units`], [`sample::Clustered`] or [`sample::Paired`];
+//! the methods assume it. A method that cannot answer gives `None` with a reason, never 0, 1 or
+//! NaN; where that is all it answers, the reason is an [`Undefined`]. [`Status`]
+//! says how far an interval may be used.
 
 pub mod agreement;
 pub mod alt_test;

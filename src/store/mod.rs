@@ -3,13 +3,17 @@
 // Level 3: this is where run folders are opened, written and dated.
 #![allow(clippy::disallowed_methods)]
 
+mod files;
+mod fingerprint;
 mod open;
 mod read;
 mod schema;
+mod scores;
 mod verify;
 mod write;
 
-pub use open::{FileFolder, PlanFile, RunStore, Source};
+pub use files::FileFolder;
+pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use verify::Verification;
 pub use write::{GradeWriter, Stored, TrialWriter};

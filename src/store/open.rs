@@ -1,13 +1,14 @@
 //! Creating and opening a run folder, under a lock that admits one process.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use super::files::write_atomically;
 use super::{file, schema, sql};
 use crate::base::{Digest, Error, Result, RunId};
 use crate::model::plan::{Plan, PlanBody, RUN_FORMAT};
@@ -42,6 +43,11 @@ pub enum Source {
 }
 
 impl PlanFile {
+    pub(super) fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        writeln!(out, "{text}")
+    }
+
     /// The plan itself.
     pub fn to_plan(&self) -> Plan {
         Plan {
@@ -53,13 +59,26 @@ impl PlanFile {
     }
 }
 
+const LOCK: &str = "run.lock";
+
+/// What a run folder may hold before its plan is there.
+const OURS: [&str; 5] = [
+    LOCK,
+    "run.sqlite",
+    "run.sqlite-wal",
+    "run.sqlite-shm",
+    "plan.part",
+];
+
 /// A run folder, opened for this process alone.
 pub struct RunStore {
     pub(super) dir: PathBuf,
     pub(super) db: Connection,
     pub(super) plan: PlanFile,
+    /// Whether this process made the run.
+    new: bool,
     /// Held open for its lock.
-    _lock: File,
+    lock: File,
 }
 
 impl RunStore {
@@ -79,6 +98,11 @@ impl RunStore {
         refuse_foreign_folder(dir)?;
         fs::create_dir_all(dir).map_err(|e| file(&e, "cannot create the run folder", dir))?;
         let lock = lock(dir)?;
+        if dir.join("plan.json").exists() {
+            // Another process made the run between our look and our lock.
+            drop(lock);
+            return Self::create(dir, plan, suite, source);
+        }
         let db = database(dir)?;
         schema::create(&db)?;
         let plan_file = PlanFile {
@@ -89,16 +113,20 @@ impl RunStore {
             source,
             plan: plan.body.clone(),
         };
-        let mut store = Self {
+        let store = Self {
             dir: dir.to_path_buf(),
             db,
             plan: plan_file,
-            _lock: lock,
+            new: true,
+            lock,
         };
-        store.put_meta("format", &RUN_FORMAT.to_string())?;
-        store.put_suite(suite)?;
-        store.write_plan()?;
-        Ok(store)
+        match store.begin(suite) {
+            Ok(()) => Ok(store),
+            Err(error) => {
+                store.discard();
+                Err(error)
+            }
+        }
     }
 
     /// Opens a run folder.
@@ -115,7 +143,8 @@ impl RunStore {
             dir: dir.to_path_buf(),
             db,
             plan,
-            _lock: lock,
+            new: false,
+            lock,
         };
         let format = store
             .meta("format")?
@@ -141,20 +170,53 @@ impl RunStore {
         self.plan.to_plan()
     }
 
-    /// Replaces the plan body by one with more arms or tasks and takes its digest anew; the run
-    /// keeps its id.
+    /// Fills the run; a run that this process made is taken away again if that fails, so that the
+    /// command can be given again once the input is put right.
     ///
     /// # Errors
     ///
-    /// If the plan cannot be written.
-    pub fn extend_plan(&mut self, body: PlanBody, suite: &Suite) -> Result<()> {
-        if body == self.plan.plan {
-            return Ok(());
+    /// Those of `work`.
+    pub fn filled<T>(mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<(Self, T)> {
+        match work(&mut self) {
+            Ok(done) => Ok((self, done)),
+            Err(error) => {
+                if self.new {
+                    self.discard();
+                }
+                Err(error)
+            }
         }
-        self.plan.digest = Plan::lock(body.clone()).digest;
-        self.plan.plan = body;
-        self.put_suite(suite)?;
-        self.write_plan()
+    }
+
+    fn begin(&self, suite: &Suite) -> Result<()> {
+        put_meta(&self.db, "format", &RUN_FORMAT.to_string())?;
+        put_suite(&self.db, suite)?;
+        write_atomically(&self.dir.join("plan.json"), |out| self.plan.write(out))
+    }
+
+    /// Removes the files of a run in which nothing was stored; the lock goes last.
+    fn discard(self) {
+        let Self { dir, db, lock, .. } = self;
+        drop(db);
+        for name in OURS
+            .into_iter()
+            .filter(|name| *name != LOCK)
+            .chain(["plan.json", LOCK])
+        {
+            // What cannot be removed is in nobody's way: the next command says what is wrong with it.
+            let _ = fs::remove_file(dir.join(name));
+        }
+        let _ = fs::remove_dir(&dir);
+        drop(lock);
+    }
+
+    /// The plan file with another body and its digest; the run keeps its id.
+    pub(super) fn plan_with(&self, body: PlanBody) -> PlanFile {
+        PlanFile {
+            digest: Plan::lock(body.clone()).digest,
+            plan: body,
+            ..self.plan.clone()
+        }
     }
 
     fn check_same_plan(&self, plan: &Plan) -> Result<()> {
@@ -176,30 +238,6 @@ impl RunStore {
         )
     }
 
-    fn write_plan(&self) -> Result<()> {
-        let mut text =
-            serde_json::to_string_pretty(&self.plan).map_err(|e| Error::io(e.to_string()))?;
-        text.push('\n');
-        write_atomically(&self.dir.join("plan.json"), |out| {
-            out.write_all(text.as_bytes())
-        })
-    }
-
-    fn put_suite(&mut self, suite: &Suite) -> Result<()> {
-        let text = serde_json::to_string(suite).map_err(|e| Error::io(e.to_string()))?;
-        self.put_meta("suite", &text)
-    }
-
-    pub(super) fn put_meta(&self, key: &str, value: &str) -> Result<()> {
-        self.db
-            .execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
-                (key, value),
-            )
-            .map_err(sql)
-            .map(|_| ())
-    }
-
     pub(super) fn meta(&self, key: &str) -> Result<Option<String>> {
         use rusqlite::OptionalExtension;
         self.db
@@ -217,39 +255,29 @@ impl RunStore {
     }
 }
 
-/// Writes a file so that a reader sees the old or the new content, never a part.
-fn write_atomically(
-    path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<()> {
-    let temporary = path.with_extension("part");
-    let write = || -> std::io::Result<()> {
-        let mut out = BufWriter::new(File::create(&temporary)?);
-        content(&mut out)?;
-        out.into_inner()?.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|e| {
-        // The half-written part is of no use to anybody; failing to remove it changes nothing.
-        let _ = fs::remove_file(&temporary);
-        file(&e, "cannot write", path)
-    })
+pub(super) fn put_meta(db: &Connection, key: &str, value: &str) -> Result<()> {
+    db.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
+        (key, value),
+    )
+    .map_err(sql)
+    .map(|_| ())
+}
+
+/// Stores the snapshot of the suite, and the hash of its text, by which it can be verified.
+pub(super) fn put_suite(db: &Connection, suite: &Suite) -> Result<()> {
+    let text = serde_json::to_string(suite).map_err(|e| Error::io(e.to_string()))?;
+    put_meta(db, "suite", &text)?;
+    put_meta(db, "suite_hash", Digest::of_bytes(text.as_bytes()).as_str())
 }
 
 /// A folder that holds something else is not ours to write into.
 fn refuse_foreign_folder(dir: &Path) -> Result<()> {
-    let ours = [
-        "run.lock",
-        "run.sqlite",
-        "run.sqlite-wal",
-        "run.sqlite-shm",
-        "plan.part",
-    ];
     let Ok(entries) = fs::read_dir(dir) else {
         return Ok(());
     };
     for entry in entries.flatten() {
-        if !ours.iter().any(|name| entry.file_name() == *name) {
+        if !OURS.iter().any(|name| entry.file_name() == *name) {
             return Err(Error::input("this folder is not empty and holds no run")
                 .in_file(dir)
                 .hint(
@@ -261,7 +289,7 @@ fn refuse_foreign_folder(dir: &Path) -> Result<()> {
 }
 
 fn lock(dir: &Path) -> Result<File> {
-    let path = dir.join("run.lock");
+    let path = dir.join(LOCK);
     let mut lock = OpenOptions::new()
         .read(true)
         .write(true)
@@ -346,33 +374,4 @@ fn refuse_newer(format: u32, path: &Path) -> Result<()> {
     ))
     .in_file(path)
     .hint("it was written by a newer version of assize: use that one"))
-}
-
-/// A folder of files, each written whole or not at all.
-pub struct FileFolder(PathBuf);
-
-impl FileFolder {
-    /// Makes the folder where it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be made.
-    pub fn create(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder)
-            .map_err(|e| file(&e, "cannot create the report folder", folder))?;
-        Ok(Self(folder.to_path_buf()))
-    }
-
-    /// Writes one file through a buffer; a reader sees the old or the new content.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn write(
-        &self,
-        name: &str,
-        content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<()> {
-        write_atomically(&self.0.join(name), |out| content(out))
-    }
 }

@@ -1,19 +1,18 @@
 //! Reading a run: trials with their evidence in batches, and everything graded as columns.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
 
 use super::{RunStore, sql};
 use crate::base::{ArmId, Error, Result, TaskId};
-use crate::model::measure::Measure;
 use crate::model::report::{FailureRow, InfrastructureRow};
-use crate::model::score::{
-    CellState, MeasureColumn, RowState, ScoreTable, SegmentColumn, Unscored,
-};
 use crate::model::suite::Suite;
 use crate::model::trace::{Event, Trace};
-use crate::model::trial::{Boundary, Trial};
+use crate::model::trial::Trial;
+
+/// How much evidence is read at a time, beyond one trial: a parsed event takes several times its text.
+const BATCH_BYTES: usize = 4 << 20;
 
 /// A trial as stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,175 +99,14 @@ impl RunStore {
             .collect()
     }
 
-    /// Reads at most `limit` trials after the internal key `after`, in stored order.
+    /// Reads at most `limit` trials after the internal key `after`, in stored order; fewer where
+    /// their evidence is large, and none only at the end.
     ///
     /// # Errors
     ///
     /// If the database cannot be read or holds what no version of this tool wrote.
     pub fn trials_after(&self, after: i64, limit: usize) -> Result<Vec<StoredTrial>> {
         trials_after(&self.db, after, limit)
-    }
-
-    /// Everything graded as columns, one row per planned trial in plan order.
-    ///
-    /// A planned trial of which nothing is stored has the state `Infra(Trace)`: what should have been
-    /// recorded is missing, which is never a pass and never a failure.
-    ///
-    /// # Errors
-    ///
-    /// If the database cannot be read.
-    pub fn score_table(&self, suite: &Suite) -> Result<ScoreTable> {
-        let plan = &self.plan.plan;
-        let mut table = empty_table(self, suite);
-        let mut offsets = Vec::new();
-        for (arm, planned) in plan.arms.iter().enumerate() {
-            offsets.push(table.arm.len());
-            for task in 0..plan.tasks.len() {
-                for index in 0..planned.trials {
-                    table.arm.push(arm as u16);
-                    table.task.push(task as u32);
-                    table.index.push(index);
-                }
-            }
-        }
-        let rows = table.arm.len();
-        table.state = vec![RowState::Infra(Boundary::Trace); rows];
-        for column in &mut table.measures {
-            column.value = vec![0.0; rows];
-            column.cell = vec![CellState::NoTrial; rows];
-        }
-        self.fill(&mut table, &offsets)?;
-        Ok(table)
-    }
-
-    fn fill(&self, table: &mut ScoreTable, offsets: &[usize]) -> Result<()> {
-        let plan = &self.plan.plan;
-        let arms: HashMap<&str, usize> = plan
-            .arms
-            .iter()
-            .enumerate()
-            .map(|(i, a)| (a.id.as_str(), i))
-            .collect();
-        let tasks: HashMap<&str, usize> = plan
-            .tasks
-            .iter()
-            .enumerate()
-            .map(|(i, t)| (t.id.as_str(), i))
-            .collect();
-        let arm_of = self.dictionary("arms", "arm", &arms)?;
-        let task_of = self.dictionary("tasks", "task", &tasks)?;
-        let columns: String = Measure::ALL
-            .iter()
-            .map(|m| format!(", s.{}", m.name()))
-            .collect();
-        let mut select = self
-            .db
-            .prepare(&format!(
-                "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}
-                 FROM trials t LEFT JOIN scores s ON s.trial = t.row"
-            ))
-            .map_err(sql)?;
-        let mut rows = select.query([]).map_err(sql)?;
-        while let Some(row) = rows.next().map_err(sql)? {
-            let (Some(&arm), Some(&task)) = (
-                arm_of.get(&row.get::<_, i64>(0).map_err(sql)?),
-                task_of.get(&row.get::<_, i64>(1).map_err(sql)?),
-            ) else {
-                continue;
-            };
-            let index: u32 = row.get(2).map_err(sql)?;
-            let trials = plan.arms[arm].trials;
-            if index >= trials {
-                continue;
-            }
-            let at = offsets[arm] + task * trials as usize + index as usize;
-            let boundary = row
-                .get_ref(3)
-                .map_err(sql)?
-                .as_str_or_null()
-                .map_err(|e| damaged(&e.to_string()))?;
-            let states = row
-                .get_ref(4)
-                .map_err(sql)?
-                .as_str_or_null()
-                .map_err(|e| damaged(&e.to_string()))?
-                .unwrap_or("");
-            table.state[at] = match boundary {
-                Some(name) => {
-                    RowState::Infra(Boundary::from_name(name).unwrap_or(Boundary::Runner))
-                }
-                None if states == "grader" => RowState::Infra(Boundary::Grader),
-                None => RowState::Valid,
-            };
-            let valid = table.state[at] == RowState::Valid;
-            for (m, column) in table.measures.iter_mut().enumerate() {
-                column.cell[at] = match states.as_bytes().get(m) {
-                    _ if states == "grader" => CellState::NoTrial,
-                    Some(b'n') => CellState::NotApplicable,
-                    _ if !valid => CellState::NoTrial,
-                    Some(b's') => CellState::Scored,
-                    _ => CellState::Ungradable,
-                };
-                if column.cell[at] == CellState::Scored {
-                    column.value[at] = row.get(m + 5).map_err(sql)?;
-                }
-            }
-        }
-        table.unscored = self.unscored(&arm_of)?;
-        Ok(())
-    }
-
-    /// Counts why values are missing; the reasons of a trial are one text, and few texts differ.
-    fn unscored(&self, arm_of: &HashMap<i64, usize>) -> Result<Vec<Unscored>> {
-        let select =
-            "SELECT t.arm, s.reasons, count(*) FROM scores s JOIN trials t ON t.row = s.trial
-                      WHERE t.boundary IS NULL GROUP BY 1, 2 ORDER BY 1, 2";
-        let mut select = self.db.prepare(select).map_err(sql)?;
-        let mut rows = select.query([]).map_err(sql)?;
-        let mut counts: BTreeMap<(u16, Measure, String), u64> = BTreeMap::new();
-        while let Some(row) = rows.next().map_err(sql)? {
-            let Some(&arm) = arm_of.get(&row.get::<_, i64>(0).map_err(sql)?) else {
-                continue;
-            };
-            let reasons: BTreeMap<Measure, String> = parse(
-                &row.get::<_, String>(1).map_err(sql)?,
-                "the reasons of a trial",
-            )?;
-            let trials = row.get::<_, i64>(2).map_err(sql)? as u64;
-            for (measure, reason) in reasons {
-                *counts.entry((arm as u16, measure, reason)).or_default() += trials;
-            }
-        }
-        let row = |((arm, measure, reason), trials)| Unscored {
-            arm,
-            measure,
-            reason,
-            trials,
-        };
-        Ok(counts.into_iter().map(row).collect())
-    }
-
-    fn dictionary(
-        &self,
-        table: &str,
-        column: &str,
-        known: &HashMap<&str, usize>,
-    ) -> Result<HashMap<i64, usize>> {
-        let mut select = self
-            .db
-            .prepare(&format!("SELECT {column}, name FROM {table}"))
-            .map_err(sql)?;
-        let rows = select
-            .query_map([], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, String>(1)?)))
-            .map_err(sql)?;
-        let mut keys = HashMap::new();
-        for row in rows {
-            let (key, name) = row.map_err(sql)?;
-            if let Some(&at) = known.get(name.as_str()) {
-                keys.insert(key, at);
-            }
-        }
-        Ok(keys)
     }
 
     /// How often each rule found what, per arm.
@@ -421,32 +259,32 @@ pub(super) fn trials_after(db: &Connection, after: i64, limit: usize) -> Result<
     let mut select = db
         .prepare_cached("SELECT row, body, trace FROM trials WHERE row > ?1 ORDER BY row LIMIT ?2")
         .map_err(sql)?;
-    let rows = select
-        .query_map(params![after, limit as i64], |row| {
-            Ok((
-                row.get::<_, i64>(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, Option<String>>(2)?,
-            ))
-        })
-        .map_err(sql)?;
+    let mut rows = select.query(params![after, limit as i64]).map_err(sql)?;
     let mut trials = Vec::new();
-    for row in rows {
-        let (row, body, head) = row.map_err(sql)?;
+    let mut held = 0;
+    while let Some(found) = rows.next().map_err(sql)? {
+        let row: i64 = found.get(0).map_err(sql)?;
+        let body: String = found.get(1).map_err(sql)?;
+        let head: Option<String> = found.get(2).map_err(sql)?;
+        held += body.len();
         let trial = parse(&body, "a trial")?;
         let trace = match head {
             Some(head) => Some(Trace {
-                events: events(db, row)?,
+                events: events(db, row, &mut held)?,
                 ..parse(&head, "a trace")?
             }),
             None => None,
         };
         trials.push(StoredTrial { row, trial, trace });
+        if held > BATCH_BYTES {
+            break;
+        }
     }
     Ok(trials)
 }
 
-fn events(db: &Connection, row: i64) -> Result<Vec<Event>> {
+/// The events of a trial; adds the length of their texts to `held`.
+fn events(db: &Connection, row: i64, held: &mut usize) -> Result<Vec<Event>> {
     let mut select = db
         .prepare_cached("SELECT body FROM events WHERE trial = ?1 ORDER BY sequence")
         .map_err(sql)?;
@@ -454,70 +292,19 @@ fn events(db: &Connection, row: i64) -> Result<Vec<Event>> {
         .query_map([row], |r| r.get::<_, String>(0))
         .map_err(sql)?;
     bodies
-        .map(|body| parse(&body.map_err(sql)?, "an event"))
-        .collect()
-}
-
-fn empty_table(store: &RunStore, suite: &Suite) -> ScoreTable {
-    let plan = &store.plan.plan;
-    let tasks: HashMap<&TaskId, &crate::model::suite::Task> =
-        suite.tasks.iter().map(|t| (&t.id, t)).collect();
-    let metadata = |key: &str| -> Vec<Option<String>> {
-        plan.tasks
-            .iter()
-            .map(|t| tasks.get(&t.id).and_then(|t| t.metadata_text(key)))
-            .collect()
-    };
-    let column = |measure| MeasureColumn {
-        measure,
-        value: vec![],
-        cell: vec![],
-    };
-    ScoreTable {
-        arms: plan.arms.iter().map(|a| a.id.clone()).collect(),
-        tasks: plan.tasks.iter().map(|t| t.id.clone()).collect(),
-        clusters: plan
-            .analysis
-            .cluster
-            .as_ref()
-            .map(|key| numbered(&metadata(key))),
-        segments: plan
-            .analysis
-            .segments
-            .iter()
-            .map(|key| SegmentColumn {
-                key: key.clone(),
-                values: metadata(key),
-            })
-            .collect(),
-        measures: Measure::ALL.into_iter().map(column).collect(),
-        ..ScoreTable::default()
-    }
-}
-
-/// Numbers cluster labels in the order of their first task; a task without a label is its own
-/// cluster.
-fn numbered(labels: &[Option<String>]) -> Vec<u32> {
-    let mut known: HashMap<&str, u32> = HashMap::new();
-    let mut next = 0u32;
-    let mut fresh = || {
-        next += 1;
-        next - 1
-    };
-    labels
-        .iter()
-        .map(|label| match label {
-            Some(label) => *known.entry(label).or_insert_with(&mut fresh),
-            None => fresh(),
+        .map(|body| {
+            let body = body.map_err(sql)?;
+            *held += body.len();
+            parse(&body, "an event")
         })
         .collect()
 }
 
-fn parse<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T> {
+pub(super) fn parse<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| damaged(&format!("{what} cannot be read: {e}")))
 }
 
-fn damaged(what: &str) -> Error {
+pub(super) fn damaged(what: &str) -> Error {
     Error::refused(format!("the run is damaged: {what}"))
         .hint("`assize verify RUN` lists everything that does not match")
 }

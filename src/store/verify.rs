@@ -2,9 +2,11 @@
 
 use rusqlite::params;
 
+use super::open::Source;
 use super::write::{chained, trial_digest};
 use super::{RunStore, sql};
-use crate::base::Result;
+use crate::base::{Digest, Result};
+use crate::model::suite::Suite;
 
 /// What verification found.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -33,11 +35,29 @@ impl RunStore {
         if check != "ok" {
             found.mismatches.push(format!("run.sqlite: {check}"));
         }
+        let hash = self.meta("suite")?.map(|t| Digest::of_bytes(t.as_bytes()));
+        if self.meta("suite_hash")?.as_deref() != hash.as_ref().map(Digest::as_str) {
+            found
+                .mismatches
+                .push("the stored suite does not match its hash".to_owned());
+        }
         let suite = self.suite()?;
         if suite.digest != self.plan.plan.suite_digest {
             found
                 .mismatches
                 .push("the stored suite is not the one of the plan".to_owned());
+        }
+        let derived = Suite::new(suite.spec.clone(), suite.tasks.clone()).digest;
+        if self.plan.source != Source::Table && derived != suite.digest {
+            found
+                .mismatches
+                .push("the stored suite does not give its own digest".to_owned());
+        }
+        let trials = super::fingerprint::of_trials(&self.db)?;
+        if self.meta("trials_hash")?.is_some_and(|hash| hash != trials) {
+            found
+                .mismatches
+                .push("trials were added, removed or changed since they were stored".to_owned());
         }
         let select = "SELECT t.row, t.id, a.name, k.name, t.idx, t.body, t.trace, t.digest, t.status, t.boundary, t.code
                       FROM trials t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task ORDER BY t.row";

@@ -4,13 +4,20 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use super::files::Prepared;
+use super::open::{put_meta, put_suite};
 use super::{RunStore, sql};
 use crate::base::digest::canonical;
 use crate::base::{ArmId, Digest, Error, Result, TaskId};
 use crate::model::grade::{Cell, Finding, TrialGrades};
 use crate::model::measure::Measure;
+use crate::model::plan::PlanBody;
+use crate::model::suite::Suite;
 use crate::model::trace::{Event, Trace};
 use crate::model::trial::{Trial, TrialStatus};
+
+/// In place of the states of a trial: its grader failed.
+pub(super) const GRADER_FAILED: &str = "grader";
 
 /// What became of a trial that was handed to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,28 +51,40 @@ impl RunStore {
         &mut self,
         work: impl FnOnce(&mut TrialWriter) -> Result<T>,
     ) -> Result<T> {
-        let (arms, tasks) = (self.plan.plan.arms.clone(), self.plan.plan.tasks.clone());
         let db = self.db.transaction().map_err(sql)?;
-        let mut writer = TrialWriter {
-            arms: dictionary(
-                &db,
-                "arms",
-                "arm",
-                arms.into_iter().map(|a| a.id),
-                ArmId::as_str,
-            )?,
-            tasks: dictionary(
-                &db,
-                "tasks",
-                "task",
-                tasks.into_iter().map(|t| t.id),
-                TaskId::as_str,
-            )?,
-            seen: HashSet::new(),
-            db,
-        };
+        let mut writer = TrialWriter::new(db, &self.plan.plan)?;
         let done = work(&mut writer)?;
-        writer.db.commit().map_err(sql)?;
+        writer.finish()?;
+        Ok(done)
+    }
+
+    /// Stores trials of a plan that has more arms or tasks than the locked one, and locks it with
+    /// them: plan, suite and trials change together, or nothing does.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunStore::store_trials`], and if the plan cannot be written.
+    pub fn store_trials_of<T>(
+        &mut self,
+        body: PlanBody,
+        suite: &Suite,
+        work: impl FnOnce(&mut TrialWriter) -> Result<T>,
+    ) -> Result<T> {
+        if body == self.plan.plan {
+            return self.store_trials(work);
+        }
+        let plan = self.plan_with(body);
+        let db = self.db.transaction().map_err(sql)?;
+        put_suite(&db, suite)?;
+        let mut writer = TrialWriter::new(db, &plan.plan)?;
+        let done = work(&mut writer)?;
+        // The plan is written before the commit, where a full disk is still harmless, and shown
+        // after it. Killed between the two, the run holds trials that its plan does not name; they
+        // are in no report, and the same import again names them.
+        let shown = Prepared::write(&self.dir.join("plan.json"), |out| plan.write(out))?;
+        writer.finish()?;
+        shown.publish()?;
+        self.plan = plan;
         Ok(done)
     }
 
@@ -79,9 +98,7 @@ impl RunStore {
         work: impl FnOnce(&mut GradeWriter) -> Result<T>,
     ) -> Result<T> {
         let db = self.db.transaction().map_err(sql)?;
-        db.execute_batch("DELETE FROM grades; DELETE FROM scores;")
-            .map_err(sql)?;
-        let mut writer = GradeWriter { db };
+        let mut writer = GradeWriter::over(db)?;
         let done = work(&mut writer)?;
         writer.db.commit().map_err(sql)?;
         Ok(done)
@@ -111,7 +128,28 @@ fn dictionary<K: Eq + std::hash::Hash>(
     Ok(keys)
 }
 
-impl TrialWriter<'_> {
+impl<'a> TrialWriter<'a> {
+    fn new(db: Transaction<'a>, plan: &PlanBody) -> Result<Self> {
+        let arms = plan.arms.iter().map(|a| a.id.clone());
+        let tasks = plan.tasks.iter().map(|t| t.id.clone());
+        Ok(Self {
+            arms: dictionary(&db, "arms", "arm", arms, ArmId::as_str)?,
+            tasks: dictionary(&db, "tasks", "task", tasks, TaskId::as_str)?,
+            seen: HashSet::new(),
+            db,
+        })
+    }
+
+    /// Commits, with a fingerprint of all trials, by which a vanished one is noticed.
+    fn finish(self) -> Result<()> {
+        put_meta(
+            &self.db,
+            "trials_hash",
+            &super::fingerprint::of_trials(&self.db)?,
+        )?;
+        self.db.commit().map_err(sql)
+    }
+
     /// Stores one trial with its evidence.
     ///
     /// # Errors
@@ -269,7 +307,23 @@ pub(super) fn trial_digest(body: &str, head: Option<&str>, last_hash: &str) -> S
         .to_owned()
 }
 
-impl GradeWriter<'_> {
+impl<'a> GradeWriter<'a> {
+    /// Begins with no grades at all.
+    pub(super) fn over(db: Transaction<'a>) -> Result<Self> {
+        db.execute_batch("DELETE FROM grades; DELETE FROM scores;")
+            .map_err(sql)?;
+        Ok(Self { db })
+    }
+
+    pub(super) fn connection(&self) -> &rusqlite::Connection {
+        &self.db
+    }
+
+    /// Leaves the earlier grades as they were.
+    pub(super) fn roll_back(self) -> Result<()> {
+        self.db.rollback().map_err(sql)
+    }
+
     /// Reads trials while grades are written, see [`RunStore::trials_after`].
     ///
     /// # Errors
@@ -286,10 +340,8 @@ impl GradeWriter<'_> {
     /// Those of the database.
     pub fn put_failed_grader(&mut self, row: i64) -> Result<()> {
         self.db
-            .prepare_cached(
-                "INSERT INTO scores (trial, states, reasons) VALUES (?1, 'grader', '{}')",
-            )
-            .and_then(|mut s| s.execute([row]))
+            .prepare_cached("INSERT INTO scores (trial, states, reasons) VALUES (?1, ?2, '{}')")
+            .and_then(|mut s| s.execute((row, GRADER_FAILED)))
             .map_err(sql)
             .map(|_| ())
     }

@@ -229,3 +229,157 @@ fn a_bound_rescales_differences() {
     }
     assert_eq!(unit["p"], hundred["p"]);
 }
+
+mod generated {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Fields that say something; if one is null, a reason must stand beside it.
+    const MEANINGFUL: &[&str] = &[
+        "estimate",
+        "lower",
+        "upper",
+        "p",
+        "se",
+        "rate",
+        "icc",
+        "tasks",
+        "p_two_sided",
+        "p_noninferior",
+        "chi2",
+        "worst",
+        "best",
+        "ratio_b_over_a",
+        "var_between",
+        "reach_rate",
+    ];
+
+    /// Values at which formulas break: none, one, equal, extreme, tiny.
+    fn value() -> impl Strategy<Value = f64> {
+        prop_oneof![Just(0.0), Just(1.0), Just(0.5), Just(1e-300), 0.0..=1.0f64]
+    }
+
+    fn difference() -> impl Strategy<Value = f64> {
+        prop_oneof![Just(0.0), Just(1.0), Just(-1.0), Just(1e-13), -1.0..=1.0f64]
+    }
+
+    fn count() -> impl Strategy<Value = u32> {
+        prop_oneof![Just(0u32), Just(1u32), 0u32..6, Just(10_000_000u32)]
+    }
+
+    fn input() -> impl Strategy<Value = (&'static [&'static str], Value, Value)> {
+        let tasks = vec((count(), count()), 0..6).prop_map(|t| {
+            let one = |(c, rest): (u32, u32)| json!({"successes": c, "trials": c + rest});
+            let tasks: Vec<Value> = t.into_iter().map(one).collect();
+            let methods: &[&str] = &[
+                "sen_cp",
+                "sen_wilson",
+                "sen_midp",
+                "tasks_fixed_cp",
+                "task_mean_t",
+                "korn_graubard",
+                "icc_anova_design_effect",
+                "variance_components_binary",
+            ];
+            (methods, json!({}), json!({"tasks": tasks}))
+        });
+        let robust = vec((count(), count()), 0..6).prop_map(|t| {
+            let one = |(c, rest): (u32, u32)| json!({"successes": c, "trials": c + rest});
+            let tasks: Vec<Value> = t.into_iter().map(one).collect();
+            let methods: &[&str] = &["cluster_robust_pooled_mean"];
+            (methods, json!({"type": "CR2"}), json!({"tasks": tasks}))
+        });
+        let paired = vec(difference(), 0..8).prop_map(|d| {
+            let methods: &[&str] = &["bp_hall", "bp_hall_p", "sign_flip_exact", "paired_t_tasks"];
+            (methods, json!({}), json!({"task_differences": d}))
+        });
+        let tost = vec(difference(), 0..8).prop_map(|d| {
+            let methods: &[&str] = &["tost_t", "noninferiority_decision"];
+            (
+                methods,
+                json!({"margin": 0.1}),
+                json!({"task_differences": d}),
+            )
+        });
+        let tables = (count(), count(), count(), count()).prop_map(|(a, b, c, d)| {
+            let methods: &[&str] = &[
+                "mcnemar_exact",
+                "mcnemar_midp",
+                "mcnemar_chi2",
+                "newcombe_paired_diff",
+                "tango_paired_diff",
+                "bonett_price",
+            ];
+            (
+                methods,
+                json!({}),
+                json!({"both": a, "a_only": b, "b_only": c, "neither": d}),
+            )
+        });
+        let amounts = vec((value(), value()), 0..7).prop_map(|pairs| {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let methods: &[&str] = &["ratio_of_means_jackknife", "geometric_mean_ratio"];
+            (
+                methods,
+                json!({}),
+                json!({"task_means_a": a, "task_means_b": b}),
+            )
+        });
+        let means = vec(value(), 0..12).prop_map(|a| {
+            let methods: &[&str] = &["mean_log_jackknife", "geometric_mean"];
+            (methods, json!({}), json!({"task_means": a}))
+        });
+        let quantiles = vec(vec(value(), 0..4), 0..7).prop_map(|t| {
+            let methods: &[&str] = &["quantile_clustered_inversion"];
+            (methods, json!({"tau": 0.5}), json!({"trials_by_task": t}))
+        });
+        let counts = vec((0u32..4, 1u32..4), 0..7).prop_map(|units| {
+            let (x, e): (Vec<u32>, Vec<u32>) = units.into_iter().unzip();
+            let methods: &[&str] = &["poisson_clustered"];
+            (
+                methods,
+                json!({}),
+                json!({"events_by_unit": x, "exposure_by_unit": e}),
+            )
+        });
+        let passes = (vec((0u32..5, 0u32..5), 0..6), 1u32..5).prop_map(|(t, k)| {
+            let one = |(c, rest): (u32, u32)| json!({"c": c, "n": c + rest});
+            let tasks: Vec<Value> = t.into_iter().map(one).collect();
+            let methods: &[&str] = &["pass_at_k", "pass_hat_k"];
+            (methods, json!({"k": k}), json!({"tasks": tasks}))
+        });
+        prop_oneof![
+            tasks, robust, paired, tost, tables, amounts, means, quantiles, counts, passes
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// A NaN would leave as null; a null without a reason is therefore a NaN that got out.
+        #[test]
+        fn every_null_has_a_reason((methods, params, input) in input()) {
+            for method in methods {
+                let case = json!({"id": 1, "method": method, "params": params, "input": input});
+                let answer = calculate(&case);
+                prop_assert!(answer.get("error").is_none(), "{method} {answer}");
+                let result = &answer["result"];
+                let null = MEANINGFUL.iter().find(|f| result.get(**f).is_some_and(Value::is_null));
+                // The standard error of pass@k is a courtesy that one task does not have.
+                let courtesy = method.starts_with("pass") && null == Some(&"se");
+                prop_assert!(
+                    null.is_none() || courtesy || result["undefined_reason"].is_string(),
+                    "{method} {null:?} {case} {result}"
+                );
+                // A p-value of 0 is a claim no finite sample supports.
+                if let Some(p) = result.get("p").and_then(Value::as_f64) {
+                    prop_assert!((0.0..=1.0).contains(&p), "{method} {result}");
+                }
+                if let (Some(l), Some(u)) = (result["lower"].as_f64(), result["upper"].as_f64()) {
+                    prop_assert!(l <= u, "{method} {result}");
+                }
+            }
+        }
+    }
+}

@@ -1,7 +1,17 @@
 //! Integration tests: one binary, so that the library is linked once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout
+)]
 
+mod bad_input;
 mod calculator;
+mod common;
 mod coverage;
+mod coverage_judged;
+mod faults_end_to_end;
 mod faults_grading;
 mod faults_judge;
 mod faults_stats;
@@ -13,6 +23,7 @@ mod load;
 mod properties_stats;
 mod published;
 mod shipped;
+mod shows;
 mod slow_judge;
 mod slow_versions;
 mod traces;

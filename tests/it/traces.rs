@@ -12,6 +12,7 @@ use assize::model::arm::TraceFormat;
 use assize::model::trace::{Event, EventKind, Trace};
 use assize::model::trial::{RecordedTrial, TrialStatus};
 use assize::trace::chain::{ChainIds, write_trial};
+use assize::trace::import::table::{self, TableMap};
 use assize::trace::import::{self, ImportOptions};
 use assize::trace::{CallOutcome, calls};
 use proptest::prelude::*;
@@ -455,6 +456,22 @@ proptest! {
         for format in TraceFormat::ALL {
             let _ = read_bytes(format, &bytes);
         }
+    }
+
+    /// The same of a table.
+    #[test]
+    fn a_damaged_table_never_panics(
+        cut in 0usize..200,
+        flips in prop::collection::vec((0usize..100, any::<u8>()), 0..6),
+    ) {
+        let mut bytes = b"arm,task_id,trial,reward,status,latency_s\r\na,\"t\n1\",0,1.0,ok,1.5\nb,t2,,,429,\n".to_vec();
+        for (at, byte) in flips {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        bytes.truncate(cut);
+        let options = ImportOptions::new("damaged", "stem");
+        let _ = table::read(&mut &bytes[..], &TableMap::default(), &options, &mut |_| Ok(()));
     }
 }
 

@@ -5,9 +5,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Methods that are not implemented yet; the list may only shrink.
-const NOT_YET: &[&str] = &[];
-
 /// Reasons that are codes and must match; others are sentences and only have to be present.
 fn is_code(reason: &str) -> bool {
     reason
@@ -77,9 +74,6 @@ fn every_vector_is_reproduced() {
     let (mut wrong, mut passed) = (vec![], 0);
     for case in cases() {
         let method = case["method"].as_str().unwrap();
-        if NOT_YET.contains(&method) {
-            continue;
-        }
         let answer = assize::app::calculator::calculate(&case);
         let mut found = vec![];
         compare(
@@ -109,15 +103,4 @@ fn every_vector_is_reproduced() {
         wrong.len(),
         wrong.join("\n")
     );
-}
-
-/// A method of the list that works must leave the list.
-#[test]
-fn the_list_of_missing_methods_is_true() {
-    for case in cases() {
-        let method = case["method"].as_str().unwrap();
-        let answer = assize::app::calculator::calculate(&case);
-        let unknown = answer["error"]["field"] == "method";
-        assert_eq!(unknown, NOT_YET.contains(&method), "{method}");
-    }
 }

@@ -65,7 +65,8 @@ fn ratio(
         input.numbers("task_means_a")?,
         input.numbers("task_means_b")?,
     );
-    Ok(log_estimate(&method(&a, &b, params.level()?)?))
+    let got = method(&a, &b, params.level()?)?;
+    Ok(log_estimate(&got).number("p", got.p))
 }
 
 fn amount(
@@ -87,7 +88,6 @@ fn log_estimate(got: &LogEstimate) -> Answer {
         .number("log_se", got.log_se)
         .number("df", got.df)
         .number("n_eff", got.n_eff)
-        .number("p", got.p)
         .with("status", got.status.as_str())
         .reason(got.reason)
 }

@@ -180,6 +180,7 @@ fn paired(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         .number("estimate", got.estimate)
         .number("lower", got.lower)
         .number("upper", got.upper)
+        .number("p", got.p)
         .number("lam", got.lambda)
         .with("status", got.status.as_str())
         .reason(got.reason))

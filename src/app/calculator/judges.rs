@@ -159,11 +159,14 @@ fn answers<'a>(
     map.ok_or_else(|| input.problem(name, "answers by item are missing"))
 }
 
+/// A person's name and answers by item.
+type Person<'a> = (&'a String, &'a Map<String, Value>);
+
 fn answers_by_name<'a>(
     value: Option<&'a Value>,
     input: &Fields,
     name: &str,
-) -> Result<Vec<(&'a String, &'a Map<String, Value>)>, Problem> {
+) -> Result<Vec<Person<'a>>, Problem> {
     let people = answers(value, input, name)?.iter();
     people
         .map(|(person, own)| Ok((person, answers(Some(own), input, name)?)))
@@ -208,11 +211,9 @@ fn model(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         other => other.to_string(),
     };
     let posterior = got.posterior.iter().enumerate();
-    let of_class1 = posterior.clone().filter_map(|(i, p)| {
-        Some((
-            name(&items, i),
-            number(p.as_ref().and_then(|p| p.get(1).copied())),
-        ))
+    let of_class1 = posterior.clone().map(|(i, p)| {
+        let probability = p.as_ref().and_then(|p| p.get(1).copied());
+        (name(&items, i), number(probability))
     });
     let full = posterior.map(|(i, p)| (name(&items, i), p.as_deref().map_or(Value::Null, numbers)));
     let row = |row: &Option<Vec<f64>>| row.as_deref().map_or(Value::Null, numbers);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::judged::JudgedCell;
 use crate::base::{Error, Result};
 
 /// One design.
@@ -24,6 +25,8 @@ pub enum Cell {
     Scores(ScoreCell),
     /// Positive amounts of one or two arms.
     Amounts(AmountCell),
+    /// Judged items with a sample of human labels.
+    Judged(JudgedCell),
 }
 
 /// Scores in \[0, 1\]: tasks of several types, possibly in clusters.
@@ -186,6 +189,7 @@ impl Cell {
         match &mut self {
             Self::Scores(cell) => cell.name = Some(text),
             Self::Amounts(cell) => cell.name = Some(text),
+            Self::Judged(cell) => cell.name = Some(text),
         }
         self
     }
@@ -195,6 +199,7 @@ impl Cell {
         let given = match self {
             Self::Scores(cell) => &cell.name,
             Self::Amounts(cell) => &cell.name,
+            Self::Judged(cell) => &cell.name,
         };
         // A design holds numbers and words only, so it can always be written.
         given
@@ -207,6 +212,7 @@ impl Cell {
         match self {
             Self::Scores(cell) => cell.units,
             Self::Amounts(cell) => cell.units,
+            Self::Judged(cell) => cell.items,
         }
     }
 
@@ -214,6 +220,7 @@ impl Cell {
     pub fn trials(&self) -> u32 {
         match self {
             Self::Amounts(cell) => cell.trials,
+            Self::Judged(_) => 1,
             Self::Scores(cell) => match &cell.types {
                 Types::Beta { .. } => cell.trials,
                 Types::Points(points) => points
@@ -250,13 +257,14 @@ impl Cell {
                 }
             }
             Self::Scores(cell) => cell.check().or_else(fail),
+            Self::Judged(cell) => cell.check().or_else(fail),
         }
     }
 }
 
 impl ScoreCell {
     /// Binary single tasks with equal weights.
-    pub(super) fn of(units: u32, trials: u32, types: Types) -> Self {
+    pub(crate) fn of(units: u32, trials: u32, types: Types) -> Self {
         Self {
             name: None,
             units,

@@ -1,9 +1,10 @@
 //! Drawing one data set of a design.
 
 use super::cell::{AmountCell, Cell, Point, ScoreCell, Types};
+use super::judged::JudgedData;
 use crate::base::seed::Stream;
 use crate::stats::sample::TaskScore;
-use crate::stats::special::{beta_quantile, binomial_pmf, normal_quantile};
+use crate::stats::special::{beta_quantile, binomial_pmf};
 
 /// One simulated data set.
 pub(super) struct Data {
@@ -17,6 +18,8 @@ pub(super) struct Data {
     pub(super) amounts_a: Vec<Vec<f64>>,
     /// B's amounts by task.
     pub(super) amounts_b: Vec<Vec<f64>>,
+    /// Counts of judged items.
+    pub(super) judged: JudgedData,
 }
 
 /// A design with its tables of counts.
@@ -74,9 +77,11 @@ impl<'a> Sampler<'a> {
             labels: None,
             amounts_a: vec![],
             amounts_b: vec![],
+            judged: JudgedData::default(),
         };
         match self.cell {
             Cell::Amounts(cell) => draw_amounts(cell, stream, &mut data),
+            Cell::Judged(cell) => data.judged = JudgedData::draw(cell, stream),
             Cell::Scores(cell) if cell.single_tasks() => {
                 data.a.reserve(cell.units as usize);
                 data.b.reserve(cell.units as usize);
@@ -200,9 +205,21 @@ fn pick(cumulated: &[f64], stream: &mut Stream) -> usize {
         .min(cumulated.len() - 1)
 }
 
+/// A standard normal number; Box and Muller (1958) make two at a time.
+fn normal(stream: &mut Stream, spare: &mut Option<f64>) -> f64 {
+    if let Some(kept) = spare.take() {
+        return kept;
+    }
+    // One minus a number in [0, 1) is never 0.
+    let radius = (-2.0 * (1.0 - stream.unit()).ln()).sqrt();
+    let (sin, cos) = (2.0 * std::f64::consts::PI * stream.unit()).sin_cos();
+    *spare = Some(radius * sin);
+    radius * cos
+}
+
 fn draw_amounts(cell: &AmountCell, stream: &mut Stream, data: &mut Data) {
-    // A uniform of exactly 0 would be −∞.
-    let mut normal = || normal_quantile((stream.unit()).max(f64::EPSILON));
+    let mut spare = None;
+    let mut normal = || normal(stream, &mut spare);
     // The ratio is that of the means, so the change's own spread must not shift it.
     let shift = cell.ratio.ln() - cell.sd_change * cell.sd_change / 2.0;
     for _ in 0..cell.units {

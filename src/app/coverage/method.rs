@@ -28,6 +28,8 @@ pub(super) enum Family {
     Ratio {
         geometric: bool,
     },
+    /// A rate of judged items.
+    Judged,
 }
 
 /// A method by its id.
@@ -64,6 +66,15 @@ const KNOWN: &[(&str, Family)] = &[
         Family::Ratio { geometric: false },
     ),
     ("geometric_mean_ratio", Family::Ratio { geometric: true }),
+    ("post_stratified_cp", Family::Judged),
+    ("post_stratified_jeffreys", Family::Judged),
+    ("lang_reiczigel", Family::Judged),
+    ("lang_reiczigel_checked", Family::Judged),
+    ("rogan_gladen_delta", Family::Judged),
+    ("ppi_mean", Family::Judged),
+    ("ppi_plus_plus_mean", Family::Judged),
+    ("judge_only_wilson", Family::Judged),
+    ("human_only_wilson", Family::Judged),
 ];
 
 impl Method {
@@ -112,6 +123,8 @@ impl Method {
     pub fn check(&self, cell: &Cell) -> Result<()> {
         let fits = match (self.family, cell) {
             (Family::Quantile | Family::Ratio { .. }, Cell::Amounts(_)) => true,
+            (Family::Judged, Cell::Judged(_)) => true,
+            (Family::Judged, _) | (_, Cell::Judged(_)) => false,
             (Family::Quantile | Family::Ratio { .. }, _) | (_, Cell::Amounts(_)) => false,
             (Family::Table, Cell::Scores(c)) => {
                 cell.trials() == 1 && c.grades == 1 && c.single_tasks()
@@ -140,6 +153,7 @@ impl Method {
             Family::Table => self.table(data, level),
             Family::Quantile => self.quantile(cell, data, level),
             Family::Ratio { geometric } => ratio(geometric, data, level),
+            Family::Judged => data.judged.limits(self.id, level),
         }
     }
 
@@ -264,7 +278,7 @@ fn least_trials(cell: &super::cell::ScoreCell) -> u32 {
 
 fn weights(cell: &Cell) -> Weights {
     match cell {
-        Cell::Amounts(_) => Weights::EqualTask,
+        Cell::Amounts(_) | Cell::Judged(_) => Weights::EqualTask,
         Cell::Scores(cell) => match cell.weights {
             CellWeights::EqualTask => Weights::EqualTask,
             CellWeights::Trials => Weights::Trials,

@@ -11,6 +11,7 @@ pub(super) fn truth(method: &Method, cell: &Cell) -> f64 {
     match (cell, method.family()) {
         (Cell::Amounts(cell), Family::Ratio { geometric }) => ratio(cell, geometric),
         (Cell::Amounts(cell), _) => quantile(cell),
+        (Cell::Judged(cell), _) => cell.rate,
         (Cell::Scores(cell), Family::PassK(kind)) => {
             let k = method.k();
             match kind {

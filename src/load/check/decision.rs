@@ -113,26 +113,19 @@ fn compared(metric: Metric, at: &At, problems: &mut Vec<Error>) {
 }
 
 fn margin(margin: f64, metric: Metric, at: &At, problems: &mut Vec<Error>) {
-    match metric.contrast() {
-        Contrast::Difference if !(margin > 0.0 && margin <= 1.0) => {
-            let message = format!("the margin of `{metric}` must lie above 0 and at most at 1");
-            problems.push(at.problem(message));
-        }
-        Contrast::Ratio if margin.is_nan() || margin <= 1.0 => {
-            let message = format!("the margin of `{metric}` must be a factor above 1");
-            let problem = at.problem(message);
-            problems.push(if margin > 0.0 {
-                problem.hint(format!(
-                    "\"{:.0} % more\" is {}",
-                    margin * 100.0,
-                    1.0 + margin
-                ))
-            } else {
-                problem.hint("\"20 % more\" is 1.2")
-            });
-        }
-        _ => {}
-    }
+    let Some(message) = metric.margin_problem(margin) else {
+        return;
+    };
+    let problem = at.problem(message);
+    problems.push(match metric.contrast() {
+        Contrast::Difference => problem,
+        Contrast::Ratio if margin > 0.0 => problem.hint(format!(
+            "\"{:.0} % more\" is {}",
+            margin * 100.0,
+            1.0 + margin
+        )),
+        Contrast::Ratio => problem.hint("\"20 % more\" is 1.2"),
+    });
 }
 
 fn rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>) {

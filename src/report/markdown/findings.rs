@@ -27,7 +27,7 @@ pub(super) struct Findings {
     samples_left_out: usize,
 }
 
-/// A rule that was broken in some trial of an arm.
+/// How often an arm broke a rule that some arm broke.
 #[derive(Serialize)]
 struct BrokenLine {
     arm: String,
@@ -113,7 +113,7 @@ pub(super) fn findings(report: &Report, disagreements: &[DisagreementRow]) -> Fi
     let inputs = report.input_differs.as_ref();
     let samples = spread(disagreements);
     Findings {
-        broken: report.rules.iter().filter_map(broken).collect(),
+        broken: broken(&report.rules),
         rules: report.rules.iter().map(rule).collect(),
         screens: report.screens.iter().map(screen).collect(),
         inputs: inputs.map(|inputs| InputLine {
@@ -126,15 +126,29 @@ pub(super) fn findings(report: &Report, disagreements: &[DisagreementRow]) -> Fi
     }
 }
 
-fn broken(row: &RuleRow) -> Option<BrokenLine> {
-    (row.fail > 0).then(|| BrokenLine {
+/// Every rule that some arm broke, with all arms that it concerned: that another arm never broke it
+/// is what makes the finding.
+fn broken(rules: &[RuleRow]) -> Vec<BrokenLine> {
+    let anywhere = |row: &RuleRow| {
+        let same = |r: &&RuleRow| (r.dimension, &r.rule) == (row.dimension, &row.rule);
+        rules.iter().filter(same).any(|r| r.fail > 0)
+    };
+    let lines = rules.iter().filter(|row| anywhere(row));
+    lines
+        .map(broken_line)
+        .filter(|line| line.concerned > 0)
+        .collect()
+}
+
+fn broken_line(row: &RuleRow) -> BrokenLine {
+    BrokenLine {
         arm: row.arm.clone(),
         dimension: row.dimension,
         rule: row.rule.clone(),
         broken: row.fail,
         concerned: row.pass + row.fail + row.value,
         examples: row.examples.iter().take(EXAMPLES).map(example).collect(),
-    })
+    }
 }
 
 fn example(evidence: &Evidence) -> Example {

@@ -51,7 +51,6 @@ pub fn gwet(ratings: &Ratings, weights: Weights) -> Defined<Gwet> {
 /// Gwet's coefficient of resampled units: one distinct value per pattern of ratings.
 pub struct GwetOfUnits<'a> {
     ratings: &'a Ratings,
-    weights: Weights,
     /// Agreement within each pattern; `None` with fewer than two ratings.
     within: Vec<Option<f64>>,
     /// T_w/(q(q − 1)).
@@ -90,7 +89,6 @@ impl<'a> GwetOfUnits<'a> {
             .collect();
         Ok(Self {
             ratings,
-            weights,
             within,
             chance,
         })
@@ -151,11 +149,6 @@ impl<'a> GwetOfUnits<'a> {
                     f64::from(count) * (moved - value).powi(2)
                 }));
         (parts.units > 1.0).then(|| (square / (parts.units * (parts.units - 1.0))).sqrt())
-    }
-
-    /// The weights in use.
-    pub fn weights(&self) -> Weights {
-        self.weights
     }
 }
 

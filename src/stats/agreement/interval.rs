@@ -1,8 +1,10 @@
 //! Bootstrap intervals of agreement, over items or over tasks.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use crate::stats::bootstrap::{BootstrapInterval, Pool, Range, Replicates, Resampling, bca};
+use crate::stats::bootstrap::{
+    BootstrapInterval, Distinct, Pool, Range, Replicates, Resampling, bca,
+};
 use crate::stats::undefined::{Defined, Undefined};
 
 /// A statistic of items that depends only on how often each distinct item value occurs.
@@ -48,24 +50,31 @@ pub fn task_interval(
     if values.len() != task_of_item.len() {
         return Err(Undefined("unequal_lengths"));
     }
-    let mut tasks: HashMap<u32, usize> = HashMap::new();
-    let mut members: Vec<Vec<usize>> = vec![];
+    let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (&task, &value) in task_of_item.iter().zip(values) {
-        let index = *tasks.entry(task).or_insert(members.len());
-        if index == members.len() {
-            members.push(vec![]);
-        }
-        members[index].push(value as usize);
+        members.entry(task).or_default().push(value);
     }
+    // Tasks that show the same are interchangeable; the jackknife then visits each kind once.
+    let tasks = Distinct::of(members.into_values().map(|mut values| {
+        values.sort_unstable();
+        values
+    }));
     let distinct = statistic.multiplicity().len();
     bca(
-        &Pool::of_units(members.len()),
+        &Pool::new(tasks.multiplicity),
         plan,
         statistic.range(),
         |drawn| {
             let mut counts = vec![0u32; distinct];
-            for (values, &times) in members.iter().zip(drawn).filter(|(_, times)| **times > 0) {
-                values.iter().for_each(|&value| counts[value] += times);
+            for (values, &times) in tasks
+                .values
+                .iter()
+                .zip(drawn)
+                .filter(|(_, times)| **times > 0)
+            {
+                values
+                    .iter()
+                    .for_each(|&value| counts[value as usize] += times);
             }
             statistic.at(&counts)
         },
@@ -84,9 +93,13 @@ pub fn difference_interval(
     second: &dyn Counted,
     plan: &Resampling,
 ) -> Defined<BootstrapInterval> {
-    let pairs = JointValues::of(first.value_of_item(), second.value_of_item())?;
+    let (a, b) = (first.value_of_item(), second.value_of_item());
+    if a.len() != b.len() {
+        return Err(Undefined("unequal_lengths"));
+    }
+    let pairs = Distinct::of(a.iter().copied().zip(b.iter().copied()));
     let (of_first, of_second) = (first.multiplicity().len(), second.multiplicity().len());
-    let pool = Pool::new(pairs.multiplicity.clone());
+    let pool = Pool::new(pairs.multiplicity);
     let replicates = Replicates::draw(&pool, plan, |drawn| {
         let (mut a, mut b) = (vec![0u32; of_first], vec![0u32; of_second]);
         for (&(i, j), &times) in pairs.values.iter().zip(drawn) {
@@ -108,35 +121,14 @@ pub fn difference_interval(
     })
 }
 
-/// Distinct pairs of values that two statistics see in one item.
-struct JointValues {
-    values: Vec<(u32, u32)>,
-    multiplicity: Vec<u32>,
-}
-
-impl JointValues {
-    fn of(first: &[u32], second: &[u32]) -> Defined<Self> {
-        if first.len() != second.len() {
-            return Err(Undefined("unequal_lengths"));
-        }
-        let mut pairs: Vec<(u32, u32)> =
-            first.iter().copied().zip(second.iter().copied()).collect();
-        pairs.sort_unstable();
-        let runs = pairs.chunk_by(|a, b| a == b);
-        let (values, multiplicity) = runs.map(|run| (run[0], run.len() as u32)).unzip();
-        Ok(Self {
-            values,
-            multiplicity,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::Seed;
     use crate::stats::Level;
-    use crate::stats::agreement::{KappaOfItems, Table, Weights};
+    use crate::stats::agreement::{
+        AlphaOfUnits, KappaOfItems, Measurement, Ratings, Table, Weights,
+    };
 
     fn plan() -> Resampling {
         Resampling {
@@ -205,6 +197,30 @@ mod tests {
             "{gain:?}"
         );
         assert!(gain.interval.contains(gain.estimate));
+    }
+
+    #[test]
+    fn order_of_items_and_tasks_changes_nothing() {
+        let ratings = |reversed: bool| {
+            let unit = |i: usize| [Some((i % 3) as f64), Some((i * i % 5 % 3) as f64)];
+            let mut units: Vec<[Option<f64>; 2]> = (0..60).map(unit).collect();
+            if reversed {
+                units.reverse();
+            }
+            Ratings::new(units.iter().map(|u| u.as_slice())).unwrap()
+        };
+        let (forth, back) = (ratings(false), ratings(true));
+        let alpha = |r| AlphaOfUnits::new(r, Measurement::Ordinal).unwrap();
+        let (forth, back) = (alpha(&forth), alpha(&back));
+        assert_eq!(
+            item_interval(&forth, &plan()),
+            item_interval(&back, &plan())
+        );
+        let tasks: Vec<u32> = (0..60).map(|i| i / 3).collect();
+        let mut reversed = tasks.clone();
+        reversed.reverse();
+        let by_task = task_interval(&forth, &tasks, &plan());
+        assert_eq!(by_task, task_interval(&back, &reversed, &plan()));
     }
 
     #[test]

@@ -145,6 +145,12 @@ impl Margins {
     }
 }
 
+/// Kappa of cell counts alone; `None` where it is undefined.
+pub(super) fn kappa_of_cells(cells: &[u32], categories: usize, weights: Weights) -> Option<f64> {
+    let parts = Margins::of(cells, categories)?.agreement(cells, weights);
+    (!parts.is_certain()).then(|| parts.kappa())
+}
+
 /// Kappa of resampled items: one distinct value per cell of the table.
 pub struct KappaOfItems<'a> {
     table: &'a Table,
@@ -174,8 +180,7 @@ impl Counted for KappaOfItems<'_> {
     }
 
     fn at(&self, counts: &[u32]) -> Option<f64> {
-        let parts = Margins::of(counts, self.table.categories())?.agreement(counts, self.weights);
-        (!parts.is_certain()).then(|| parts.kappa())
+        kappa_of_cells(counts, self.table.categories(), self.weights)
     }
 
     fn range(&self) -> Range {

@@ -3,6 +3,7 @@
 //! Undefined is never 0 or 1: two constant raters have no kappa, a constant score has no
 //! correlation, and the reason says so.
 
+mod ceiling;
 mod fleiss;
 mod gwet;
 mod interval;
@@ -12,6 +13,7 @@ mod rank;
 mod ratings;
 mod table;
 
+pub use ceiling::{CeilingMeasure, HumanCeiling, human_ceiling};
 pub use fleiss::fleiss_kappa;
 pub use gwet::{Gwet, GwetOfUnits, gwet};
 pub use interval::{Counted, difference_interval, item_interval, task_interval};

@@ -1,8 +1,7 @@
 //! Ratings of many units by many raters, with gaps.
 
-use std::collections::{BTreeSet, HashMap};
-
 use crate::base::{Error, Result};
+use crate::stats::bootstrap::Distinct;
 
 /// Ratings per unit, reduced to what agreement depends on: how often each value was given.
 ///
@@ -19,7 +18,7 @@ pub struct Ratings {
 }
 
 /// One value of a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Given {
     /// Index into [`Ratings::values`].
     pub value: u32,
@@ -48,55 +47,38 @@ impl Ratings {
     ) -> Result<Self> {
         let units: Vec<&[Option<f64>]> = units.into_iter().collect();
         let seen = || units.iter().flat_map(|unit| unit.iter().flatten());
-        let all: BTreeSet<OrderedFinite> = seen()
+        let mut values: Vec<f64> = seen()
             .chain(scale)
-            .map(|&v| OrderedFinite::new(v))
+            .map(|&v| finite(v))
             .collect::<Result<_>>()?;
-        let stray = seen().find(|v| !scale.is_empty() && !scale.contains(v));
-        if let Some(stray) = stray {
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        if !scale.is_empty() && values.len() > distinct(scale) {
+            let stray = seen()
+                .find(|v| !scale.contains(v))
+                .copied()
+                .unwrap_or_default();
             return Err(Error::input(format!(
                 "rating {stray} is not on the declared scale"
             )));
         }
-        let values = all.into_iter().map(|v| v.0).collect();
         Ok(Self::grouped(&units, values))
     }
 
     fn grouped(units: &[&[Option<f64>]], values: Vec<f64>) -> Self {
-        let mut known: HashMap<Vec<Given>, u32> = HashMap::new();
-        let mut ratings = Self {
+        let patterns = Distinct::of(units.iter().map(|unit| pattern(unit, &values)));
+        let mut starts = vec![0];
+        starts.extend(patterns.values.iter().scan(0, |end, given| {
+            *end += given.len();
+            Some(*end)
+        }));
+        Self {
             values,
-            starts: vec![0],
-            given: vec![],
-            multiplicity: vec![],
-            pattern_of_unit: Vec::with_capacity(units.len()),
-        };
-        for unit in units {
-            let pattern = ratings.pattern(unit);
-            let next = known.len() as u32;
-            let index = *known.entry(pattern).or_insert_with_key(|pattern| {
-                ratings.given.extend(pattern);
-                ratings.starts.push(ratings.given.len());
-                ratings.multiplicity.push(0);
-                next
-            });
-            ratings.multiplicity[index as usize] += 1;
-            ratings.pattern_of_unit.push(index);
+            starts,
+            given: patterns.values.concat(),
+            multiplicity: patterns.multiplicity,
+            pattern_of_unit: patterns.of_unit,
         }
-        ratings
-    }
-
-    /// Values of one unit with their counts, in order of the scale.
-    fn pattern(&self, unit: &[Option<f64>]) -> Vec<Given> {
-        let code = |v: &f64| self.values.partition_point(|known| known < v) as u32;
-        let mut codes: Vec<u32> = unit.iter().flatten().map(code).collect();
-        codes.sort_unstable();
-        let runs = codes.chunk_by(|a, b| a == b);
-        runs.map(|run| Given {
-            value: run[0],
-            times: run.len() as u32,
-        })
-        .collect()
     }
 
     /// The scale in ascending order.
@@ -129,27 +111,33 @@ impl Ratings {
     }
 }
 
-/// A finite number with a total order in which −0 is 0.
-#[derive(PartialEq, PartialOrd)]
-struct OrderedFinite(f64);
+/// Values of one unit with their counts, in order of the scale.
+fn pattern(unit: &[Option<f64>], values: &[f64]) -> Vec<Given> {
+    let code = |v: &f64| values.partition_point(|known| known < v) as u32;
+    let mut codes: Vec<u32> = unit.iter().flatten().map(code).collect();
+    codes.sort_unstable();
+    let runs = codes.chunk_by(|a, b| a == b);
+    runs.map(|run| Given {
+        value: run[0],
+        times: run.len() as u32,
+    })
+    .collect()
+}
 
-impl OrderedFinite {
-    fn new(value: f64) -> Result<Self> {
-        let finite = || Error::input(format!("a rating is {value}")).hint("leave it empty");
-        if value.is_finite() {
-            Ok(Self(value + 0.0))
-        } else {
-            Err(finite())
-        }
+/// A finite rating, with −0 as 0.
+fn finite(value: f64) -> Result<f64> {
+    let wrong = || Error::input(format!("a rating is {value}")).hint("leave it empty");
+    if value.is_finite() {
+        Ok(value + 0.0)
+    } else {
+        Err(wrong())
     }
 }
 
-impl Eq for OrderedFinite {}
-
-impl Ord for OrderedFinite {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
+/// How many different values a scale declares.
+fn distinct(scale: &[f64]) -> usize {
+    let repeated = |i: usize| scale[..i].contains(&scale[i]);
+    (0..scale.len()).filter(|&i| !repeated(i)).count()
 }
 
 #[cfg(test)]
@@ -165,10 +153,10 @@ mod tests {
         ];
         let ratings = Ratings::new(units.iter().map(|u| u.as_slice())).unwrap();
         assert_eq!(ratings.values(), [1.0, 3.0]);
-        assert_eq!(ratings.pattern_of_unit(), [0, 0, 1]);
-        assert_eq!(ratings.multiplicity(), [2, 1]);
-        assert_eq!(ratings.pattern_at(0).len(), 2);
-        assert!(ratings.pattern_at(1).is_empty());
+        assert_eq!(ratings.pattern_of_unit(), [1, 1, 0]);
+        assert_eq!(ratings.multiplicity(), [1, 2]);
+        assert_eq!(ratings.pattern_at(1).len(), 2);
+        assert!(ratings.pattern_at(0).is_empty());
     }
 
     #[test]

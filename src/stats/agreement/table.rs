@@ -14,7 +14,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// If there is no category, or the table is not square.
+    /// If there is no category, the table is not square, or its items exceed 2^32 − 1.
     pub fn new(rows: &[Vec<u32>]) -> Result<Self> {
         let categories = rows.len();
         if categories == 0 {
@@ -29,10 +29,13 @@ impl Table {
             );
             return Err(Error::input(message).hint("both raters need the same categories"));
         }
-        Ok(Self {
-            categories,
-            cells: rows.concat(),
-        })
+        let cells = rows.concat();
+        if cells.iter().map(|&c| u64::from(c)).sum::<u64>() > u64::from(u32::MAX) {
+            return Err(Error::input(
+                "the table holds more than 4 thousand million items",
+            ));
+        }
+        Ok(Self { categories, cells })
     }
 
     /// Counts pairs of category codes below `categories`; an item with a code outside is an error.
@@ -79,5 +82,6 @@ mod tests {
         assert!(Table::from_pairs(&[0], &[0, 1], 2).is_err());
         assert!(Table::new(&[vec![1, 2], vec![3]]).is_err());
         assert!(Table::new(&[]).is_err());
+        assert!(Table::new(&[vec![u32::MAX, 1], vec![0, 0]]).is_err());
     }
 }

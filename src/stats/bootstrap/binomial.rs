@@ -90,7 +90,7 @@ fn stirling(k: f64) -> f64 {
         0.011_896_709_945_891_77,
         0.010_411_265_261_972_09,
         0.009_255_462_182_712_733,
-        0.008_330_563_433_362_871,
+        0.008_330_563_433_362_87,
     ];
     if let Some(&value) = FIRST.get(k as usize) {
         return value;
@@ -141,7 +141,7 @@ mod tests {
             }
             // Five standard deviations above the mean of a chi-square.
             assert!(
-                chi < cells + 5.0 * (2.0 * cells as f64).sqrt(),
+                chi < cells + 5.0 * (2.0_f64 * cells).sqrt(),
                 "n {n} p {p}: {chi} in {cells}"
             );
         }

@@ -53,16 +53,9 @@ pub fn bca_mean(values: &[f64], plan: &Resampling) -> Defined<BootstrapInterval>
     }
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let (mut distinct, mut multiplicity): (Vec<f64>, Vec<u32>) = (vec![], vec![]);
-    for value in sorted {
-        match distinct.last() {
-            Some(&last) if last == value => *multiplicity.last_mut().expect("kept in step") += 1,
-            _ => {
-                distinct.push(value);
-                multiplicity.push(1);
-            }
-        }
-    }
+    let runs = sorted.chunk_by(|a, b| a == b);
+    let (distinct, multiplicity): (Vec<f64>, Vec<u32>) =
+        runs.map(|run| (run[0], run.len() as u32)).unzip();
     bca(&Pool::new(multiplicity), plan, Range::REAL, |counts| {
         weighted_mean(counts, &distinct)
     })

@@ -9,12 +9,14 @@
 
 mod bca;
 mod binomial;
+mod distinct;
 mod mean;
 mod pool;
 mod replicates;
 
 pub use bca::bca;
 pub use binomial::binomial;
+pub use distinct::Distinct;
 pub use mean::{bca_mean, weighted_mean};
 pub use pool::Pool;
 pub use replicates::Replicates;

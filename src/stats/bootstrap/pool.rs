@@ -21,8 +21,18 @@ use crate::base::seed::Stream;
 pub struct Pool {
     multiplicity: Vec<u32>,
     units: u32,
-    /// The value of each unit, kept only where drawing units is cheaper than binomials.
-    value_of_unit: Option<Vec<u32>>,
+    way: Way,
+}
+
+/// The cheapest way to draw.
+#[derive(Clone, Debug, PartialEq)]
+enum Way {
+    /// Every unit is its own value: draw indices.
+    Units,
+    /// Draw indices and look up the value of each unit.
+    Lookup(Vec<u32>),
+    /// Few values: one binomial each.
+    Values,
 }
 
 /// A binomial draw costs about as much as this many index draws.
@@ -38,17 +48,19 @@ impl Pool {
     pub fn new(multiplicity: Vec<u32>) -> Self {
         let total: u64 = multiplicity.iter().map(|&m| u64::from(m)).sum();
         let units = u32::try_from(total).expect("a pool holds fewer than 2^32 units");
-        let by_unit = multiplicity.len() * BINOMIAL_COST > units as usize;
-        let value_of_unit = by_unit.then(|| {
+        let way = if multiplicity.len() * BINOMIAL_COST <= units as usize {
+            Way::Values
+        } else if multiplicity.iter().all(|&m| m == 1) {
+            Way::Units
+        } else {
             let values = multiplicity.iter().enumerate();
-            values
-                .flat_map(|(v, &m)| std::iter::repeat_n(v as u32, m as usize))
-                .collect()
-        });
+            let of_value = |(v, &m): (usize, &u32)| std::iter::repeat_n(v as u32, m as usize);
+            Way::Lookup(values.flat_map(of_value).collect())
+        };
         Self {
             multiplicity,
             units,
-            value_of_unit,
+            way,
         }
     }
 
@@ -84,9 +96,12 @@ impl Pool {
             "counts are per distinct value"
         );
         counts.fill(0);
-        match &self.value_of_unit {
-            Some(values) => draw_units(stream, values, counts),
-            None => self.draw_values(stream, counts),
+        match &self.way {
+            Way::Units => draw_units(stream, self.units, counts, |unit| unit),
+            Way::Lookup(values) => {
+                draw_units(stream, self.units, counts, |unit| values[unit] as usize);
+            }
+            Way::Values => self.draw_values(stream, counts),
         }
     }
 
@@ -107,22 +122,29 @@ impl Pool {
 }
 
 /// One uniform index per unit, two from each 64 random bits (Lemire 2019, without bias).
-fn draw_units(stream: &mut Stream, values: &[u32], counts: &mut [u32]) {
-    let n = values.len() as u32;
-    if n == 0 {
+fn draw_units(stream: &mut Stream, units: u32, counts: &mut [u32], value: impl Fn(usize) -> usize) {
+    if units == 0 {
         return;
     }
-    let threshold = n.wrapping_neg() % n;
+    let threshold = units.wrapping_neg() % units;
     let mut fast = Xoshiro::seeded(stream);
-    let mut left = values.len();
-    while left > 0 {
+    let index = |half: u32| u64::from(half) * u64::from(units);
+    let mut left = units;
+    while left > 1 {
         let bits = fast.bits();
-        for half in [bits as u32, (bits >> 32) as u32] {
-            let wide = u64::from(half) * u64::from(n);
-            if left > 0 && wide as u32 >= threshold {
-                counts[values[(wide >> 32) as usize] as usize] += 1;
-                left -= 1;
-            }
+        let (a, b) = (index(bits as u32), index((bits >> 32) as u32));
+        // Both or neither: a pair with a biased half is drawn again, which keeps the loop short.
+        if a as u32 >= threshold && b as u32 >= threshold {
+            counts[value((a >> 32) as usize)] += 1;
+            counts[value((b >> 32) as usize)] += 1;
+            left -= 2;
+        }
+    }
+    while left > 0 {
+        let a = index(fast.bits() as u32);
+        if a as u32 >= threshold {
+            counts[value((a >> 32) as usize)] += 1;
+            left -= 1;
         }
     }
 }
@@ -186,7 +208,7 @@ mod tests {
 
     #[test]
     fn both_ways_of_drawing_are_multinomial() {
-        check(vec![1; 12]);
+        check(vec![1; 13]);
         check(vec![2, 0, 5, 1]);
         check(vec![500, 0, 300, 200]);
     }
@@ -201,7 +223,8 @@ mod tests {
 
     #[test]
     fn the_cheaper_way_is_chosen() {
-        assert!(Pool::new(vec![500, 300]).value_of_unit.is_none());
-        assert!(Pool::of_units(1000).value_of_unit.is_some());
+        assert_eq!(Pool::new(vec![500, 300]).way, Way::Values);
+        assert_eq!(Pool::of_units(1000).way, Way::Units);
+        assert_eq!(Pool::new(vec![2, 0, 1]).way, Way::Lookup(vec![0, 0, 2]));
     }
 }

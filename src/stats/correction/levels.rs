@@ -56,36 +56,26 @@ pub fn post_stratified_levels(
         .iter()
         .enumerate()
         .try_for_each(|(index, l)| l.check(index))?;
-    let occupied = levels.iter().enumerate().filter(|(_, l)| l.judged > 0.0);
-    let mut groups: Vec<Group> = occupied
-        .map(|(index, &counts)| Group {
-            members: vec![index],
-            counts,
-        })
-        .collect();
-    if design == LabelDesign::SimpleRandom {
-        merge(&mut groups, scale);
-    }
-    let counts: Vec<JudgeLevel> = groups.iter().map(|g| g.counts).collect();
+    let used = match design {
+        LabelDesign::SimpleRandom => merge_levels(levels, scale),
+        LabelDesign::Quota => occupied(levels),
+    };
+    let counts: Vec<JudgeLevel> = used.iter().map(|group| pooled(levels, group)).collect();
     let mut stratified = post_stratified(&counts, Inversion::ClopperPearson, level)?;
     stratified.rate.method = "post_stratified_levels";
-    Ok(LevelsRate {
-        stratified,
-        used: groups.into_iter().map(|g| g.members).collect(),
-    })
+    Ok(LevelsRate { stratified, used })
 }
 
-struct Group {
-    members: Vec<usize>,
-    counts: JudgeLevel,
-}
-
-fn merge(groups: &mut Vec<Group>, scale: LevelScale) {
+/// Which levels belong together under simple random labelling: positions of the given levels in each
+/// group, in scale order. Levels without items are in none. The rule of [`post_stratified_levels`],
+/// for callers that gather several trials per task first.
+pub fn merge_levels(levels: &[JudgeLevel], scale: LevelScale) -> Vec<Vec<usize>> {
+    let mut groups = occupied(levels);
     while groups.len() > 1 {
-        let labels: Vec<f64> = groups.iter().map(|g| g.counts.labelled).collect();
+        let labels: Vec<f64> = groups.iter().map(|g| pooled(levels, g).labelled).collect();
         let fewest = first_fewest(&labels, |_| true);
         if labels[fewest] >= FEWEST_LABELS {
-            return;
+            break;
         }
         let partner = first_fewest(&labels, |other| match scale {
             LevelScale::Ordinal => other.abs_diff(fewest) == 1,
@@ -93,11 +83,27 @@ fn merge(groups: &mut Vec<Group>, scale: LevelScale) {
         });
         let from = groups.remove(fewest.max(partner));
         let into = &mut groups[fewest.min(partner)];
-        into.members.extend(from.members);
-        into.members.sort_unstable();
-        into.counts.judged += from.counts.judged;
-        into.counts.labelled += from.counts.labelled;
-        into.counts.positive += from.counts.positive;
+        into.extend(from);
+        into.sort_unstable();
+    }
+    groups
+}
+
+/// Every level with items, alone.
+fn occupied(levels: &[JudgeLevel]) -> Vec<Vec<usize>> {
+    (0..levels.len())
+        .filter(|&i| levels[i].judged > 0.0)
+        .map(|i| vec![i])
+        .collect()
+}
+
+/// The counts of a group of levels.
+fn pooled(levels: &[JudgeLevel], group: &[usize]) -> JudgeLevel {
+    let total = |count: fn(&JudgeLevel) -> f64| group.iter().map(|&i| count(&levels[i])).sum();
+    JudgeLevel {
+        judged: total(|l| l.judged),
+        labelled: total(|l| l.labelled),
+        positive: total(|l| l.positive),
     }
 }
 

@@ -20,7 +20,7 @@ mod transported;
 mod units_mean;
 
 pub use lang_reiczigel::{CheckedRate, lang_reiczigel, lang_reiczigel_checked};
-pub use levels::{LabelDesign, LevelScale, LevelsRate, post_stratified_levels};
+pub use levels::{LabelDesign, LevelScale, LevelsRate, merge_levels, post_stratified_levels};
 pub use post_stratified::{Inversion, JudgeLevel, StratifiedRate, post_stratified};
 pub use ppi::{PredictionPowered, ppi_mean, ppi_plus_plus_mean};
 pub use ppi_paired::{CorrectedDifference, LabelledPair, PairedTask, ppi_paired_bp_hall};

@@ -3,6 +3,7 @@
 use super::rectified::FEWEST_LABELLED;
 use super::units_mean::{TaskFrame, UnitsMean, square_and_add};
 use crate::base::{Error, Result};
+use crate::stats::dual::dual_p;
 use crate::stats::sum::{mean, sum, variance};
 use crate::stats::{Level, Status};
 
@@ -35,6 +36,8 @@ pub struct CorrectedDifference {
     pub lower: Option<f64>,
     /// Upper limit in \[−1, 1\].
     pub upper: Option<f64>,
+    /// Two-sided p of no difference: the smallest α whose interval excludes 0.
+    pub p: Option<f64>,
     /// λ, how much of the judge enters.
     pub lambda: Option<f64>,
     /// Two-sided level.
@@ -78,6 +81,7 @@ pub fn ppi_paired_bp_hall(
         estimate: None,
         lower: None,
         upper: None,
+        p: None,
         lambda: None,
         level: level.conf(),
         status: Status::NotIdentified,
@@ -98,16 +102,19 @@ pub fn ppi_paired_bp_hall(
     let raw = lambda * all.value + rest.value;
     result.estimate = Some(raw.clamp(-1.0, 1.0));
     result.lambda = Some(lambda);
-    let limits = rest
-        .limits(level)
-        .filter(|_| !rest.units.too_few() && !all.units.too_few());
-    let Some(limits) = limits else {
+    let enough = !rest.units.too_few() && !all.units.too_few();
+    let spread = lambda * all.variance().sqrt();
+    let at = |level: Level| {
+        let part = rest.limits(level).filter(|_| enough)?;
+        let limits = square_and_add(raw, rest.value, part, level.z() * spread);
+        Some(limits.clipped(-1.0, 1.0))
+    };
+    let Some(limits) = at(level) else {
         (result.status, result.reason) = (Status::NotEstimable, Some("too_few_units"));
         return Ok(result);
     };
-    let half = level.z() * lambda * all.variance().sqrt();
-    let limits = square_and_add(raw, rest.value, limits, half).clipped(-1.0, 1.0);
     (result.lower, result.upper) = (Some(limits.lower), Some(limits.upper));
+    result.p = dual_p(0.0, at);
     let few = rest.units.len() < FEWEST_LABELLED || rest.units.few_and_unequal();
     (result.status, result.reason) = (if few { Status::Exploratory } else { Status::Ok }, None);
     Ok(result)
@@ -202,6 +209,9 @@ mod tests {
         assert!((forth.lower.unwrap() + back.upper.unwrap()).abs() < 1e-12);
         assert!((forth.estimate.unwrap() + back.estimate.unwrap()).abs() < 1e-12);
         assert!(forth.lower < forth.estimate && forth.estimate < forth.upper);
+        assert!((forth.p.unwrap() - back.p.unwrap()).abs() < 1e-8);
+        let excludes = forth.lower > Some(0.0) || forth.upper < Some(0.0);
+        assert_eq!(excludes, forth.p.unwrap() < 0.05);
     }
 
     #[test]

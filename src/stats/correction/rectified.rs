@@ -99,7 +99,7 @@ mod tests {
     fn tasks(n: u32) -> Vec<RectifiedTask> {
         let task = |i: u32| RectifiedTask {
             judge: f64::from(i % 5) / 4.0,
-            error: (i % 2 == 0).then(|| f64::from(i % 3) / 10.0 - 0.1),
+            error: i.is_multiple_of(2).then(|| f64::from(i % 3) / 10.0 - 0.1),
         };
         (0..n).map(task).collect()
     }

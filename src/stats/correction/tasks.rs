@@ -306,7 +306,7 @@ mod tests {
         ];
         for bad in bad {
             let result = post_stratified_tasks(
-                &[bad.clone()],
+                std::slice::from_ref(&bad),
                 None,
                 &Weights::EqualTask,
                 TaskLabelDesign::TaskThenTrial,

@@ -134,9 +134,9 @@ impl Fit {
         let mut moment = [0.0; 2];
         for &item in members {
             let z = self.basis[item];
-            for r in 0..2 {
-                moment[r] += z[r] * self.residuals[item];
-                (0..2).for_each(|c| gram[r][c] += z[r] * z[c]);
+            for ((row, sum), a) in gram.iter_mut().zip(&mut moment).zip(z) {
+                *sum += a * self.residuals[item];
+                row.iter_mut().zip(z).for_each(|(cell, b)| *cell += a * b);
             }
         }
         let mut adjusted = [0.0; 2];
@@ -161,8 +161,10 @@ fn satterthwaite(parts: &[Part]) -> f64 {
     let trace = sum(parts.iter().map(|part| part.norm - own(part)));
     let mut gram = [[0.0; 2]; 2];
     for part in parts {
-        for r in 0..2 {
-            (0..2).for_each(|c| gram[r][c] += part.direction[r] * part.direction[c]);
+        for (row, a) in gram.iter_mut().zip(part.direction) {
+            row.iter_mut()
+                .zip(part.direction)
+                .for_each(|(cell, b)| *cell += a * b);
         }
     }
     let shared: f64 = gram.iter().flatten().map(|cell| cell * cell).sum();

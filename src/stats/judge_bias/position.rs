@@ -87,6 +87,6 @@ mod tests {
         assert_eq!(position_swap(&flips).p, Some(1.0));
         let many = [(Some(Winner::A), Some(Winner::B)); 2000];
         let p = position_swap(&many).p.unwrap();
-        assert!(p >= 0.0 && p < 1e-300);
+        assert!((0.0..1e-300).contains(&p));
     }
 }

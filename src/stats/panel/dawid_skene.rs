@@ -1,5 +1,7 @@
 //! Dawid and Skene's model of raters with individual error rates.
 
+use std::collections::BTreeSet;
+
 use super::{Vote, majority_vote};
 use crate::base::{Error, Result};
 
@@ -69,16 +71,13 @@ pub fn dawid_skene(labels: &[Given], classes: usize, max_iterations: usize) -> R
     }
     model.maximise();
     let used = model.labelled.iter().filter(|labelled| **labelled).count();
-    let raters = (0..model.raters)
-        .filter(|r| labels.iter().any(|g| g.rater == *r))
-        .count();
-    Ok(model.finish(iterations, converged, used < 50 || raters < 3))
+    let raters: BTreeSet<usize> = labels.iter().map(|given| given.rater).collect();
+    Ok(model.finish(iterations, converged, used < 50 || raters.len() < 3))
 }
 
 struct Model<'a> {
     labels: &'a [Given],
     classes: usize,
-    raters: usize,
     labelled: Vec<bool>,
     /// Item-major class probabilities.
     posterior: Vec<f64>,
@@ -104,7 +103,6 @@ impl<'a> Model<'a> {
         Self {
             labels,
             classes,
-            raters,
             labelled,
             posterior,
             prior,

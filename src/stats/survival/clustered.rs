@@ -152,7 +152,7 @@ impl Watched {
             true
         })?;
         let known = survival == 0.0 || last >= horizon;
-        known.then(|| area + height * (horizon - since))
+        known.then_some(area + height * (horizon - since))
     }
 }
 

@@ -165,7 +165,7 @@ impl KaplanMeier {
     ///
     /// Source: Irwin 1949; Kaplan & Meier 1958.
     pub fn restricted_mean(&self, horizon: f64) -> Defined<RestrictedMean> {
-        if !(horizon >= 0.0) || self.survival_at(horizon).is_none() {
+        if horizon.is_nan() || horizon < 0.0 || self.survival_at(horizon).is_none() {
             return Err(Undefined("beyond_follow_up"));
         }
         let within = self.steps.partition_point(|step| step.time <= horizon);

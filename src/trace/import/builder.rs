@@ -180,8 +180,11 @@ impl<'a> Builder<'a> {
         name.is_some_and(|name| self.options.is_private(name))
     }
 
-    /// Ends with `trial_end`.
+    /// Ends with `trial_end`. The trial began when its first message was sent, if that is recorded.
     pub fn finish(mut self, source: TraceSource) -> Trace {
+        if let [start, first, ..] = &mut self.events[..] {
+            start.time.clone_from(&first.time);
+        }
         self.push(EventKind::TrialEnd);
         Trace {
             source,

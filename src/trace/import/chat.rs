@@ -188,7 +188,7 @@ impl Writer<'_> {
             name.unwrap_or("")
         );
         wrong(self.place, self.options, message, &what).hint(
-            "if the agent itself wrote them so, read with `malformed_arguments` set to `agent`: \
+            "if the agent itself wrote them so, read with `--malformed-arguments agent`: \
              the trial is then the agent's failure",
         )
     }

@@ -13,7 +13,7 @@ pub struct TableMap {
 }
 
 /// Keys of a map, each with the column names by which it is found, most specific first.
-const KNOWN: [(&str, &[&str]); 17] = [
+const KNOWN: [(&str, &[&str]); 18] = [
     ("arm", &["arm", "model", "agent", "system"]),
     (
         "task",
@@ -61,6 +61,7 @@ const KNOWN: [(&str, &[&str]); 17] = [
         "output_tokens",
         &["output_tokens", "completion_tokens", "tokens_out"],
     ),
+    ("tokens", &["tokens", "total_tokens"]),
     (
         "latency",
         &[
@@ -100,7 +101,7 @@ impl TableMap {
     ///
     /// Keys: `arm`, `task`, `trial`, `cluster`, `outcome`, `status`, `cost` (US dollars), `latency`
     /// (milliseconds; seconds if the column's name ends in `_s`, `_sec` or `_seconds`),
-    /// `input_tokens`, `output_tokens`, `steps`, `tool_calls`, `repeated_calls`, `violations`,
+    /// `input_tokens`, `output_tokens`, `tokens` (their sum, see [`read`](super::table::read)), `steps`, `tool_calls`, `repeated_calls`, `violations`,
     /// `duplicates`, `conformance`, `reached`, `recovered`, and `segment.NAME` as often as wanted
     /// (`segment=COLUMN` is short for `segment.COLUMN=COLUMN`).
     ///

@@ -8,7 +8,8 @@ use crate::trace::import::scalar::is_nothing;
 ///
 /// Whatever else the text is (an error page, nothing, a stream that ends before its last event or
 /// holds an error) becomes a completion with an `error`: the provider failed, not the agent. Of a
-/// broken stream the text is kept and the calls are not, since their arguments may be cut.
+/// broken stream the text is kept and the calls are not, since their arguments may be cut. A stream of
+/// another protocol becomes an object without `choices`.
 pub(crate) fn completion(response: &str) -> Value {
     if let Ok(body @ Value::Object(_)) = serde_json::from_str(response) {
         return body;
@@ -37,6 +38,9 @@ struct Answer {
     calls: Vec<Value>,
     usage: Value,
     finished: bool,
+    /// Whether a chunk is of another protocol, and whether one is of this.
+    foreign: bool,
+    known: bool,
     error: Option<Value>,
 }
 
@@ -48,6 +52,8 @@ impl Answer {
         if let Some(counted) = chunk.get("usage").filter(|usage| !usage.is_null()) {
             self.usage = counted.clone();
         }
+        self.known |= chunk.get("choices").is_some();
+        self.foreign |= chunk.get("choices").is_none();
         let Some(choice) = chunk.get("choices").and_then(|c| c.get(0)) else {
             return;
         };
@@ -72,6 +78,9 @@ impl Answer {
     }
 
     fn completion(mut self) -> Value {
+        if self.foreign && !self.known && self.error.is_none() {
+            return json!({"stream": "of another protocol"});
+        }
         if !self.finished {
             self.fail(json!("the response is no completion, or was cut"));
         }

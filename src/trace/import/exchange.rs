@@ -19,7 +19,7 @@ pub(crate) fn is_exchange(record: &Map<String, Value>) -> bool {
 ///
 /// # Errors
 ///
-/// A sentence if the request is of no known form.
+/// A sentence if the request or the response is of no known form.
 pub(crate) fn record(mut exchange: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let completion = match exchange.remove("response") {
         Some(Value::String(text)) => event_stream::completion(&text),
@@ -44,8 +44,13 @@ pub(crate) fn record(mut exchange: Map<String, Value>) -> Result<Map<String, Val
             record.insert(key.to_owned(), value);
         }
     }
-    if let Some(error) = failure(&exchange, &completion, answer.is_some()) {
-        record.insert("error".to_owned(), error);
+    match failure(&exchange, &completion, answer.is_some()) {
+        Some(error) => drop(record.insert("error".to_owned(), error)),
+        None if answer.is_none() => {
+            let said = "the response has no `choices` with an answer: it is no chat completion";
+            return Err(said.to_owned());
+        }
+        None => {}
     }
     record.insert("messages".to_owned(), Value::Array(messages));
     Ok(record)
@@ -72,11 +77,18 @@ fn failure(exchange: &Map<String, Value>, completion: &Value, answered: bool) ->
     let said = match (http_code(exchange), error) {
         (Some(code), _) => format!("HTTP {code}"),
         (None, Some(error)) => words(error),
-        (None, None) if !answered => "the response holds no answer".to_owned(),
+        (None, None) if !answered && is_empty(completion) => {
+            "the response holds no answer".to_owned()
+        }
         (None, None) if ended == Some("error") => "the answer ended with an error".to_owned(),
         (None, None) => return None,
     };
     Some(json!(format!("api error: {said}")))
+}
+
+/// Whether a completion holds no answer, rather than one of another form.
+fn is_empty(completion: &Value) -> bool {
+    is_nothing(completion) || completion.get("choices").is_some()
 }
 
 /// The HTTP status of the response, unless it is one of success.
@@ -119,6 +131,18 @@ mod tests {
     }
 
     #[test]
+    fn another_vendors_answer_is_refused_in_words() {
+        for response in [
+            json!("data: {\"type\":\"message_start\"}\n"),
+            json!({"content": []}),
+        ] {
+            let exchange = json!({"request": {"messages": []}, "response": response});
+            let error = record(exchange.as_object().unwrap().clone()).unwrap_err();
+            assert!(error.contains("no chat completion"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_failed_request_is_an_error_of_the_record() {
         let asked = json!({"messages": []});
         let choices = json!([{"message": {"role": "assistant", "content": "hi"}}]);
@@ -141,6 +165,10 @@ mod tests {
             ),
             (
                 json!({"response": null}),
+                json!("api error: the response holds no answer"),
+            ),
+            (
+                json!({"response": {"choices": []}}),
                 json!("api error: the response holds no answer"),
             ),
             (

@@ -114,8 +114,11 @@ fn trial(
     if exchange::is_exchange(&record) {
         record = exchange::record(record).map_err(wrong)?;
     }
-    let stopped = stopped(&record).map_err(wrong)?;
     let messages = take_messages(&mut record);
+    if messages.is_none() && present(&record, &["status", "error", "info"]).is_none() {
+        return Err(no_messages(place, options));
+    }
+    let stopped = stopped(&record).map_err(wrong)?;
     let external = external(&record).map_err(wrong)?;
     let (status, trace) = match messages {
         Some(Value::Array(messages)) if !messages.is_empty() => {
@@ -470,7 +473,7 @@ mod tests {
         assert!(error.starts_with(
             "log.json:1: record 2: message 1: the arguments of tool call 2 (`refund`)"
         ));
-        assert!(error.contains("malformed_arguments"), "{error}");
+        assert!(error.contains("--malformed-arguments agent"), "{error}");
         let agent =
             |o: &mut ImportOptions| o.malformed_arguments = super::super::MalformedArguments::Agent;
         let trials = read_all(&text, agent).unwrap();

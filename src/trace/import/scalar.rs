@@ -1,6 +1,6 @@
 //! Single values of a record: absent if missing or null, an error if of the wrong kind.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::model::trace::{ExternalResult, Usage};
 
@@ -19,17 +19,30 @@ pub(crate) fn name(record: &Map<String, Value>, keys: &[&str]) -> Maybe<String> 
     match present(record, keys) {
         None => Ok(None),
         Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.clone())),
-        Some(Value::Number(number)) if !number.is_f64() => Ok(Some(number.to_string())),
+        // Data frames write 3 as 3.0 where another row has no number.
+        Some(Value::Number(number)) if whole(number).is_some() => Ok(whole(number)),
         Some(other) => Err(format!("`{}` is not a name: {}", keys[0], kind_of(other))),
     }
 }
 
-/// A trial index.
+fn whole(number: &Number) -> Option<String> {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        None => Some(number.to_string()),
+        Some(float) => (float.fract() == 0.0 && float.abs() < 1e15).then(|| format!("{float}")),
+    }
+}
+
+/// A trial index, as a number or as its digits.
 pub(crate) fn index(record: &Map<String, Value>, keys: &[&str]) -> Maybe<u32> {
     let Some(value) = present(record, keys) else {
         return Ok(None);
     };
-    match value.as_u64().and_then(|n| u32::try_from(n).ok()) {
+    let number = match value {
+        Value::Number(number) => whole(number),
+        Value::String(digits) => Some(digits.clone()),
+        _ => None,
+    };
+    match number.and_then(|digits| digits.parse().ok()) {
         Some(index) => Ok(Some(index)),
         None => Err(format!(
             "`{}` is not a trial number from 0: {}",
@@ -150,7 +163,14 @@ mod tests {
 
     #[test]
     fn null_is_absent_and_the_wrong_kind_is_said() {
-        let record = map(json!({"a": null, "b": 3, "c": "x", "d": -1, "e": 2.5}));
+        let record =
+            map(json!({"a": null, "b": 3, "c": "x", "d": -1, "e": 2.5, "f": 4.0, "g": "5"}));
+        assert_eq!(name(&record, &["f"]), Ok(Some("4".to_owned())));
+        assert_eq!(
+            (index(&record, &["f"]), index(&record, &["g"])),
+            (Ok(Some(4)), Ok(Some(5)))
+        );
+        assert!(name(&record, &["e"]).is_err() && index(&record, &["c"]).is_err());
         assert_eq!(name(&record, &["a", "b"]), Ok(Some("3".to_owned())));
         assert_eq!(index(&record, &["a"]), Ok(None));
         assert_eq!(index(&record, &["b"]), Ok(Some(3)));

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, Read};
 
-use csv::StringRecord;
+use csv::{StringRecord, Terminator};
 
 use crate::base::{ArmId, Error, Result, TaskId};
 use crate::model::measure::Measure;
@@ -21,6 +21,7 @@ pub use crate::trace::import::columns::TableMap;
 
 /// Reads all rows of a table.
 ///
+///
 /// # Errors
 ///
 /// An input error that names source and line: a missing or ambiguous column, a cell that is no value
@@ -32,7 +33,15 @@ pub fn read(
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     skip_byte_order_mark(input).map_err(|error| trouble(&csv::Error::from(error), options))?;
-    let mut reader = csv::Reader::from_reader(Bytes(input));
+    let separator = separator(input).map_err(|error| trouble(&csv::Error::from(error), options))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(separator)
+        .terminator(Terminator::Any(b'\n'))
+        .flexible(true)
+        .from_reader(Lines {
+            input,
+            ended: false,
+        });
     let header = reader
         .headers()
         .map_err(|error| trouble(&error, options))?
@@ -44,20 +53,71 @@ pub fn read(
         .read_record(&mut record)
         .map_err(|error| trouble(&error, options))?
     {
-        let line = record.position().map_or(0, csv::Position::line);
-        let trial =
-            row(&record, &columns, line).map_err(|error| error.at(&options.source_name, line))?;
+        if record.len() == 1 && header.len() > 1 && record[0].trim().is_empty() {
+            continue;
+        }
+        let line = line_of(&record, reader.position());
+        let trial = length(&record, &header)
+            .and_then(|()| row(&record, &columns, line))
+            .map_err(|error| error.at(&options.source_name, line))?;
         sink(seen.number(trial, options)?)?;
     }
     Ok(())
 }
 
-/// The csv reader wants its own type of reader.
-struct Bytes<'a>(&'a mut dyn BufRead);
+/// The line on which a record begins, counted back from where the reader stands after it: the
+/// position that the reader gives a record is that of the blank lines before it.
+fn line_of(record: &StringRecord, after: &csv::Position) -> u64 {
+    let inside = record
+        .as_slice()
+        .bytes()
+        .filter(|byte| *byte == b'\n')
+        .count() as u64;
+    after.line().saturating_sub(1 + inside)
+}
 
-impl Read for Bytes<'_> {
+fn length(record: &StringRecord, header: &StringRecord) -> Result<()> {
+    if record.len() == header.len() {
+        return Ok(());
+    }
+    let (cells, expected) = (record.len(), header.len());
+    Err(
+        Error::input(format!("the row has {cells} cells, the header {expected}")).hint(
+            "quote cells that hold commas; a row cut in the middle means that the file is truncated",
+        ),
+    )
+}
+
+/// A comma, unless the header has none but has semicolons or tabs, as some spreadsheets write.
+fn separator(input: &mut dyn BufRead) -> io::Result<u8> {
+    let head = input.fill_buf()?;
+    let header = head.split(|byte| *byte == b'\n').next().unwrap_or(head);
+    let others = [b',', b';', b'\t'];
+    Ok(others
+        .into_iter()
+        .find(|byte| header.contains(byte))
+        .unwrap_or(b','))
+}
+
+/// The bytes with a line end after the last line, so that every record ends with one. Line ends are
+/// `\n`; a `\r` before it is white space at the end of the last cell, which is trimmed like any other.
+struct Lines<'a> {
+    input: &'a mut dyn BufRead,
+    /// Whether the last byte was a line end.
+    ended: bool,
+}
+
+impl Read for Lines<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out)
+        let read = self.input.read(out)?;
+        if let Some(last) = out[..read].last() {
+            self.ended = *last == b'\n';
+        } else if let (false, Some(slot)) = (self.ended, out.first_mut()) {
+            *slot = b'\n';
+            self.ended = true;
+            return Ok(1);
+        }
+        Ok(read)
     }
 }
 
@@ -66,11 +126,6 @@ fn trouble(error: &csv::Error, options: &ImportOptions) -> Error {
     let source = &options.source_name;
     match error.kind() {
         csv::ErrorKind::Io(io) => read_trouble(io.kind(), &io.to_string(), source, line),
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => Error::input(format!(
-            "the row has {len} cells, the header {expected_len}"
-        ))
-        .at(source, line)
-        .hint("quote cells that hold commas; a row cut in the middle means that the file is truncated"),
         csv::ErrorKind::Utf8 { .. } => Error::input("the row is not UTF-8").at(source, line),
         _ => Error::input(format!("not CSV: {error}")).at(source, line),
     }
@@ -109,6 +164,13 @@ fn row(record: &StringRecord, columns: &Columns, line: u64) -> Result<RecordedTr
     }
     if trial.task.as_str().is_empty() {
         return Err(Error::input("the task is empty").hint("every row must name its task"));
+    }
+    if let (None, Some(input), Some(output)) = (
+        trial.recorded.get(&Measure::Tokens),
+        trial.recorded.get(&Measure::InputTokens),
+        trial.recorded.get(&Measure::OutputTokens),
+    ) {
+        trial.recorded.insert(Measure::Tokens, input + output);
     }
     // The outcome of a broken trial says nothing about the agent.
     if !trial.status.is_valid() {
@@ -262,6 +324,41 @@ mod tests {
             let error = read_all(text, &[]).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn semicolons_and_tabs_separate_where_no_comma_does() {
+        for text in ["task;score\na;1\n", "\u{feff}task\tscore\r\na\t1\r\n"] {
+            let trials = read_all(text, &[]).unwrap();
+            assert_eq!((trials[0].task.as_str(), trials[0].place), ("a", 2));
+            assert_eq!(trials[0].recorded[&Measure::Success], 1.0);
+        }
+    }
+
+    #[test]
+    fn lines_are_right_in_every_kind_of_file() {
+        for text in [
+            "task,note,score\na,\"x\ny\",1\n\nb,,1\nc,,NaN",
+            "task,note,score\r\na,\"x\r\ny\",1\r\n\r\nb,,1\r\nc,,NaN\r\n\r\n",
+        ] {
+            let error = read_all(text, &[]).unwrap_err();
+            assert_eq!(error.line(), Some(6), "{error}");
+            let good = text.replace("NaN", "1");
+            let lines: Vec<u64> = read_all(&good, &[])
+                .unwrap()
+                .iter()
+                .map(|t| t.place)
+                .collect();
+            assert_eq!(lines, [2, 5, 6]);
+        }
+    }
+
+    #[test]
+    fn a_sum_of_tokens_is_a_measure_of_its_own() {
+        let trials = read_all("task,tokens\na,120\nb,\n", &[]).unwrap();
+        assert_eq!(trials[0].recorded[&Measure::Tokens], 120.0);
+        assert!(trials[1].recorded.is_empty());
+        assert!(read_all("task,tokens\na,many\n", &["tokens=tokens"]).is_err());
     }
 
     #[test]

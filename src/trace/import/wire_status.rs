@@ -19,7 +19,7 @@ pub(crate) fn of(value: Option<&Value>) -> Result<Option<TrialStatus>, String> {
         Some(Value::Number(number)) => Ok(Some(status_from_word(&number.to_string()))),
         Some(object @ Value::Object(_)) => serde_json::from_value(object.clone())
             .map(Some)
-            .map_err(|error| format!("`status` is not a status: {error}")),
+            .map_err(|error| format!("`status` is an object, but not of our own form: {error}")),
         Some(other) => Err(format!("`status` is not a word: {}", kind_of(other))),
     }
 }

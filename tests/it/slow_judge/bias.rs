@@ -22,37 +22,29 @@ fn transpose(a: &Matrix) -> Matrix {
         .collect()
 }
 
+fn identity(n: usize) -> Matrix {
+    (0..n)
+        .map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect())
+        .collect()
+}
+
 /// Inverse square root of a symmetric matrix by Jacobi rotations; directions without a value are left
 /// out, as a pseudo-inverse does.
 fn inverse_root(matrix: &Matrix) -> Matrix {
     let n = matrix.len();
     let mut a = matrix.clone();
-    let mut v: Matrix = (0..n)
-        .map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect())
-        .collect();
-    for _ in 0..60 {
+    let mut v = identity(n);
+    for _ in 0..12 {
         for p in 0..n {
             for q in p + 1..n {
                 let angle = 0.5 * (2.0 * a[p][q]).atan2(a[p][p] - a[q][q]);
                 let (s, c) = angle.sin_cos();
-                let rotate = |m: &mut Matrix, rows: bool| {
-                    for k in 0..n {
-                        let (x, y) = if rows {
-                            (m[p][k], m[q][k])
-                        } else {
-                            (m[k][p], m[k][q])
-                        };
-                        let (x, y) = (c * x + s * y, c * y - s * x);
-                        if rows {
-                            (m[p][k], m[q][k]) = (x, y)
-                        } else {
-                            (m[k][p], m[k][q]) = (x, y)
-                        }
-                    }
-                };
-                rotate(&mut a, true);
-                rotate(&mut a, false);
-                rotate(&mut v, false);
+                // The rotation in the plane of p and q, as a whole matrix.
+                let mut rotation: Matrix = identity(n);
+                (rotation[p][p], rotation[q][q]) = (c, c);
+                (rotation[p][q], rotation[q][p]) = (-s, s);
+                a = product(&product(&transpose(&rotation), &a), &rotation);
+                v = product(&v, &rotation);
             }
         }
     }

@@ -336,7 +336,7 @@ proptest! {
         let w: Vec<f64> = raw.iter().map(|r| r / total).collect();
         let size = |t: &JudgedTask| f64::from(t.trials.iter().sum::<u32>());
         let (mut q, mut p, mut down, mut up, mut slack) = ([0.5; 3], 0.0, 0.0, 0.0, 0.0);
-        for k in 0..3 {
+        for (k, q) in q.iter_mut().enumerate() {
             let weight: f64 = tasks.iter().zip(&w).map(|(t, w)| w * f64::from(t.trials[k]) / size(t)).sum();
             let own: Vec<(f64, f64)> = tasks
                 .iter()
@@ -347,13 +347,13 @@ proptest! {
                 slack += weight / 2.0;
             } else {
                 let c: f64 = own.iter().map(|o| o.0).sum();
-                q[k] = own.iter().map(|o| o.0 * o.1).sum::<f64>() / c;
+                *q = own.iter().map(|o| o.0 * o.1).sum::<f64>() / c;
                 let n = c * c / own.iter().map(|o| o.0 * o.0).sum::<f64>();
-                let limits = assize::stats::proportion::clopper_pearson(q[k] * n, n, Level::p95());
-                down += (weight * (q[k] - limits.lower)).powi(2);
-                up += (weight * (limits.upper - q[k])).powi(2);
+                let limits = assize::stats::proportion::clopper_pearson(*q * n, n, Level::p95());
+                down += (weight * (*q - limits.lower)).powi(2);
+                up += (weight * (limits.upper - *q)).powi(2);
             }
-            p += weight * q[k];
+            p += weight * *q;
         }
         let z: Vec<f64> = tasks.iter().map(|t| (0..3).map(|k| q[k] * f64::from(t.trials[k]) / size(t)).sum()).collect();
         let centre: f64 = z.iter().zip(&w).map(|(z, w)| z * w).sum();
