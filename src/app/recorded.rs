@@ -233,7 +233,7 @@ impl<'a> Importing<'a> {
 
     fn arm_of(&self, recorded: &RecordedTrial) -> Result<&'a PlannedArm> {
         if let Some(arm) = self.arm {
-            return Ok(arm);
+            return self.not_another(arm, recorded);
         }
         let name = recorded
             .arm
@@ -242,6 +242,19 @@ impl<'a> Importing<'a> {
         self.plan
             .arm(name)
             .ok_or_else(|| Error::input(format!("arm `{name}` is not in the plan")))
+    }
+
+    /// Traces may be filed under another name, but not under that of one arm where they name another.
+    fn not_another(&self, arm: &'a PlannedArm, recorded: &RecordedTrial) -> Result<&'a PlannedArm> {
+        let named = recorded.arm.as_ref().filter(|name| **name != arm.id);
+        match named.and_then(|name| self.plan.arm(name)) {
+            None => Ok(arm),
+            Some(other) => Err(Error::input(format!(
+                "the record belongs to arm `{}`, but is read as one of arm `{}`",
+                other.id, arm.id
+            ))
+            .hint("are the paths of the arms exchanged?")),
+        }
     }
 
     fn index(&mut self, arm: &ArmId, recorded: &RecordedTrial) -> u32 {

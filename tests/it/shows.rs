@@ -323,7 +323,7 @@ fn golden_check_exits_with_0_and_1() {
     place.copy_suite("refunds", "refunds");
     let good = place.expect(0, "golden check refunds");
     assert!(
-        good.stdout.ends_with("8 checked, 0 failed\n"),
+        good.stdout.ends_with("10 checked, 0 failed\n"),
         "{}",
         good.stdout
     );
@@ -370,7 +370,7 @@ fn golden_check_exits_with_0_and_1() {
         gone.stdout
     );
     assert!(
-        gone.stdout.contains("8 checked, 1 failed"),
+        gone.stdout.contains("10 checked, 1 failed"),
         "{}",
         gone.stdout
     );
