@@ -88,7 +88,7 @@ fn failure(exchange: &Map<String, Value>, completion: &Value, answered: bool) ->
 
 /// Whether a completion holds no answer, rather than one of another form.
 fn is_empty(completion: &Value) -> bool {
-    is_nothing(completion) || completion.get("choices").is_some()
+    completion.is_null() || completion.get("choices").is_some()
 }
 
 /// The HTTP status of the response, unless it is one of success.
