@@ -60,7 +60,9 @@ impl fmt::Display for Digest {
 /// round-trip numbers, no white space), so that `1`, `1.0` and `1e0` are the same value.
 ///
 /// One addition: an integer outside ±2^53, which RFC 8785 would round to the nearest double, keeps
-/// its exact digits, so that two different 64-bit identifiers stay different.
+/// its exact digits, so that two different 64-bit identifiers stay different. Beyond the 64-bit range
+/// a JSON number is read as the nearest double before it comes here, so that two such numbers may be
+/// one value: longer identifiers belong into strings.
 ///
 /// # Examples
 ///

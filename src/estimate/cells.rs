@@ -12,7 +12,8 @@ pub struct TaskCells {
     pub squares: Vec<f64>,
     /// Trials with a value.
     pub scored: Vec<u32>,
-    /// Trials that were started and have no value though the measure may concern them:
+    /// Trials that were started and have no value though the measure may concern them (a task that
+    /// never asks for it does not concern even its infrastructure errors):
     /// infrastructure errors and ungradable evidence.
     pub missing: Vec<u32>,
     /// Trials that the measure does not concern.

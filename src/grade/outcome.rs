@@ -8,8 +8,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use crate::grade::evidence::Evidence;
 use crate::grade::finding::{Graded, Tally, grade as bare, ungradable};
 use crate::grade::grader::TaskGrader;
@@ -157,7 +155,10 @@ fn final_schema(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
         tally.broke(end, "the trial ended without a final payload");
         return tally;
     };
-    let payload = event.payload.as_ref().unwrap_or(&Value::Null);
+    let Some(payload) = &event.payload else {
+        tally.unknown("payload_not_recorded");
+        return tally;
+    };
     let Some(schema) = &task.schemas.final_schema else {
         return tally;
     };
@@ -211,7 +212,7 @@ mod tests {
     use crate::grade::Grader;
     use crate::grade::testing::{graded as grades, graded_as, suite, trace, ungradable, value};
     use crate::model::trace::Trace;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn schema() -> Value {
         json!({"final_schema": {"type": "object", "required": ["status"],
@@ -229,6 +230,8 @@ mod tests {
         assert_eq!(success(&ended(json!({"status": "ok"}))), value(1.0));
         assert_eq!(success(&ended(json!({"status": "done"}))), value(0.0));
         assert_eq!(success(&ended(json!(null))), value(0.0));
+        let unrecorded = trace("native", json!([{"kind": "final"}]));
+        assert_eq!(success(&unrecorded), ungradable("payload_not_recorded"));
         let none = trace("small", json!([{"kind": "call", "capability": "look"}]));
         let found = grades(&suite, &none);
         assert_eq!(found.found("final_schema"), "fail");

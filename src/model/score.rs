@@ -82,7 +82,8 @@ pub enum RowState {
 pub enum CellState {
     /// A value.
     Scored,
-    /// The measure does not concern this trial. Not missing.
+    /// The measure does not concern this trial; a trial that is not valid has such cells too, for
+    /// what its task never asks. Not missing.
     NotApplicable,
     /// The trial is valid, but the evidence lacks the value. Missing.
     Ungradable,

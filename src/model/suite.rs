@@ -229,12 +229,32 @@ impl Suite {
 
     /// Whether a tool's arguments are private reasoning.
     pub fn is_private(&self, tool: &str) -> bool {
-        self.spec.private_tools.iter().any(|t| t == tool)
+        let mut private = self.spec.private_tools.iter();
+        private.any(|known| names_tool(tool, known))
     }
 
     /// The task with this id.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.iter().find(|t| &t.id == id)
+    }
+}
+
+/// Whether a name in a log names a tool: in any case, and behind any namespace, as in
+/// `functions.think` and `mcp__notes__think`.
+///
+/// # Examples
+///
+/// ```
+/// use assize::model::suite::names_tool;
+/// assert!(names_tool("functions.think", "think"));
+/// assert!(!names_tool("rethink", "think"));
+/// ```
+pub fn names_tool(written: &str, tool: &str) -> bool {
+    let (written, tool) = (written.to_ascii_lowercase(), tool.to_ascii_lowercase());
+    match written.strip_suffix(&tool) {
+        Some("") => true,
+        Some(space) => space.ends_with(['.', '/', ':']) || space.ends_with("__"),
+        None => false,
     }
 }
 

@@ -112,8 +112,13 @@ pub struct Event {
     /// Key that identifies one intended effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// Arguments, result, text, final payload; absent for private tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Arguments, result, text, final payload; absent for private tools and where only a cut preview
+    /// was recorded. A null is a payload, not an absence.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_value"
+    )]
     pub payload: Option<Value>,
     /// Version of the policy under which an effect was allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,6 +130,13 @@ pub struct Event {
     /// the arguments themselves are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u64>,
+}
+
+/// Keeps an explicit `null` as a value, where serde would read it as absent.
+pub(crate) fn some_value<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 impl Event {

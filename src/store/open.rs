@@ -257,7 +257,7 @@ impl RunStore {
 
 pub(super) fn put_meta(db: &Connection, key: &str, value: &str) -> Result<()> {
     db.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
+        "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
         (key, value),
     )
     .map_err(sql)

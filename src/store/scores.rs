@@ -21,7 +21,7 @@ impl RunStore {
     /// A planned trial of which nothing is stored has the state `Infra(Trace)`: what should have been
     /// recorded is missing, which is never a pass and never a failure. Where nobody stated how many
     /// trials were planned, what was recorded is what was planned, but for tasks of which an arm has
-    /// no trial at all: they have one such row.
+    /// no trial at all: they miss as many as the arm has of any task.
     ///
     /// # Errors
     ///
@@ -55,7 +55,10 @@ impl RunStore {
                 starts.push(table.arm.len());
                 let indices = match &recorded {
                     None => (0..planned.trials).collect(),
-                    Some(recorded) => recorded.get(&task).cloned().unwrap_or_else(|| vec![0]),
+                    Some(recorded) => recorded
+                        .get(&task)
+                        .cloned()
+                        .unwrap_or_else(|| (0..planned.trials).collect()),
                 };
                 for index in indices {
                     table.arm.push(arm as u16);

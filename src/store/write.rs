@@ -100,6 +100,11 @@ impl RunStore {
         let db = self.db.transaction().map_err(sql)?;
         let mut writer = GradeWriter::over(db)?;
         let done = work(&mut writer)?;
+        put_meta(
+            &writer.db,
+            "graded",
+            &super::fingerprint::of_trials(&writer.db)?,
+        )?;
         writer.db.commit().map_err(sql)?;
         Ok(done)
     }

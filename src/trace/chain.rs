@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::base::Digest;
 use crate::base::digest::canonical;
-use crate::model::trace::{Event, EventKind, Trace, TraceSource, Usage};
+use crate::model::trace::{Event, EventKind, Trace, TraceSource, Usage, some_value};
 use crate::model::trial::TrialStatus;
 
 /// Keys of an event line, in the order of writing.
@@ -114,10 +114,18 @@ pub(crate) struct WireEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
     /// Beginning of the payload, or all of it if it is short.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_value"
+    )]
     pub payload_preview: Option<Value>,
     /// Arguments, result, text, final payload.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_value"
+    )]
     pub payload: Option<Value>,
     /// blake3 of the canonical payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,8 +158,23 @@ fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64
 }
 
 impl WireEvent {
-    /// The event without what belongs to the file. Its payload is the full one, else the preview.
+    /// Whether the payload is lost: only a part of it was recorded, as preview.
+    pub fn is_cut(&self) -> bool {
+        match (&self.payload, &self.payload_preview, &self.payload_digest) {
+            (None, Some(preview), Some(digest)) => Digest::of_json(preview) != *digest,
+            (None, Some(preview), None) => is_beginning(preview),
+            _ => false,
+        }
+    }
+
+    /// The event without what belongs to the file. Its payload is the full one, else the preview if
+    /// that is all of it. A null is a payload only at the end: elsewhere it says that there is none.
     pub fn into_event(self) -> Event {
+        let preview = match self.is_cut() {
+            true => None,
+            false => self.payload_preview,
+        };
+        let is_value = |p: &Value| !p.is_null() || self.kind == EventKind::Final;
         Event {
             sequence: self.sequence,
             kind: self.kind,
@@ -162,11 +185,35 @@ impl WireEvent {
             time: self.time,
             effect_receipt: self.effect_receipt,
             idempotency_key: self.idempotency_key,
-            payload: self.payload.or(self.payload_preview),
+            payload: self.payload.or(preview).filter(is_value),
             policy_version: self.policy_version,
             usage: self.usage,
             repeats: self.repeats,
         }
+    }
+}
+
+/// Whether a preview shows by itself that it is only the beginning of a payload: an ellipsis at the
+/// end of a text in it, or the beginning of a JSON text that does not end.
+fn is_beginning(preview: &Value) -> bool {
+    match preview {
+        Value::String(text) => {
+            let text = text.trim();
+            let is_json = || serde_json::from_str::<Value>(text).is_ok();
+            text.ends_with('…')
+                || text.ends_with("...")
+                || (text.starts_with(['{', '[']) && !is_json())
+        }
+        Value::Array(items) => items.iter().any(is_elided),
+        Value::Object(members) => members.values().any(is_elided),
+        _ => false,
+    }
+}
+
+fn is_elided(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.ends_with('…'),
+        other => is_beginning(other),
     }
 }
 
@@ -449,6 +496,45 @@ mod tests {
         assert_eq!(line["payload"]["n"], json!(1.0));
         let digest = Digest::of_json(&line["payload"]);
         assert_eq!(line["payload_digest"], json!(digest));
+    }
+
+    #[test]
+    fn a_preview_is_the_payload_only_if_it_is_all_of_it() {
+        let read = |mut line: Value| {
+            line["sequence"] = json!(0);
+            line["kind"] = json!("final");
+            let wire: WireEvent = serde_json::from_value(line).unwrap();
+            (wire.is_cut(), wire.into_event().payload)
+        };
+        let whole = json!({"status": "created"});
+        let digest = Digest::of_json(&whole);
+        for (line, payload) in [
+            (json!({"payload_preview": whole}), Some(whole.clone())),
+            (
+                json!({"payload_preview": whole, "payload_digest": digest}),
+                Some(whole.clone()),
+            ),
+            (
+                json!({"payload_preview": "{\"status\"…", "payload": whole}),
+                Some(whole.clone()),
+            ),
+            (json!({"payload_preview": "Done"}), Some(json!("Done"))),
+            (json!({"payload_preview": null}), Some(Value::Null)),
+            (json!({"payload": null}), Some(Value::Null)),
+            (json!({}), None),
+        ] {
+            assert_eq!(read(line.clone()), (false, payload), "{line}");
+        }
+        for preview in [
+            json!("{\"status\": \"cre…"),
+            json!("{\"status\": \"cre"),
+            json!("The order was..."),
+            json!({"rows": ["a", "b…"]}),
+        ] {
+            assert_eq!(read(json!({"payload_preview": preview})), (true, None));
+        }
+        let other = json!({"payload_preview": {"status": "c"}, "payload_digest": digest});
+        assert_eq!(read(other), (true, None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::base::Notice;
 use crate::base::digest::canonical;
 use crate::model::trace::{Event, EventKind, Trace, TraceSource};
-use crate::trace::import::{ImportOptions, text};
+use crate::trace::import::{ImportOptions, scalar, text};
 
 /// Arguments of a call as the source gave them.
 pub(crate) enum Arguments {
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
     }
 
     fn is_private(&self, name: Option<&str>) -> bool {
-        name.is_some_and(|name| self.options.private_tools.contains(name))
+        name.is_some_and(|name| self.options.is_private(name))
     }
 
     /// Ends with `trial_end`. The trial began when its first message was sent, if that is recorded.
@@ -205,11 +205,10 @@ impl<'a> Builder<'a> {
 /// that holds something.
 fn flags_error(value: &Value) -> bool {
     let is_set = |key: &str| value.get(key) == Some(&Value::Bool(true));
-    let error = match value.get("error") {
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Object(error)) => !error.is_empty(),
-        _ => false,
-    };
+    let error = value.get("error").is_some_and(|error| {
+        let tells = matches!(error, Value::String(_) | Value::Object(_));
+        tells && !scalar::is_nothing(error)
+    });
     error || is_set("error") || is_set("isError") || is_set("is_error")
 }
 

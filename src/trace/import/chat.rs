@@ -72,7 +72,10 @@ pub(crate) fn conversation(
         before_user: true,
         malformed: false,
     };
-    let last = turns.iter().rposition(|t| matches!(t, Turn::Agent(_)));
+    // Some loops end with an empty answer, which takes back nothing that was said before.
+    let last = turns
+        .iter()
+        .rposition(|t| matches!(t, Turn::Agent(agent) if !agent.is_silent()));
     let waits = followed_by_user(&turns);
     for (i, turn) in turns.into_iter().enumerate() {
         match turn {
@@ -104,7 +107,7 @@ fn followed_by_user(turns: &[Turn]) -> Vec<bool> {
     for turn in turns.iter().rev() {
         found.push(user_next);
         match turn {
-            Turn::Nothing => {}
+            Turn::Nothing | Turn::User { text: None, .. } => {}
             other => user_next = matches!(other, Turn::User { .. }),
         }
     }
@@ -159,7 +162,7 @@ impl Writer<'_> {
 
     fn call(&mut self, call: RawCall, message: usize, number: usize) -> Result<()> {
         let name = call.name.as_deref();
-        let private = name.is_some_and(|n| self.options.private_tools.contains(n));
+        let private = name.is_some_and(|n| self.options.is_private(n));
         if let (Arguments::Malformed(text), false) = (&call.arguments, private) {
             if self.options.malformed_arguments == MalformedArguments::Error {
                 return Err(self.not_json(name, text, message, number));

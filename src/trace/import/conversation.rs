@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::model::trace::Usage;
 use crate::trace::import::builder::Arguments;
-use crate::trace::import::{scalar, text};
+use crate::trace::import::{marks, scalar, text};
 
 /// What a message does in the conversation.
 pub(crate) enum Turn {
@@ -41,6 +41,13 @@ pub(crate) struct Agent {
     pub time: Option<String>,
 }
 
+impl Agent {
+    /// Whether it neither says nor calls anything.
+    pub fn is_silent(&self) -> bool {
+        self.text.is_none() && self.calls.is_empty()
+    }
+}
+
 /// A call as the model asked for it.
 pub(crate) struct RawCall {
     /// Its id.
@@ -62,7 +69,7 @@ pub(crate) fn turn(message: &Value) -> Result<Turn, String> {
     match role.ok_or("a message has no `role`")? {
         "system" | "developer" => Ok(Turn::Nothing),
         "user" => Ok(Turn::User {
-            text: content(message)?.filter(|text| !text.is_empty()),
+            text: content(message)?.filter(|text| !text.trim().is_empty()),
             time: time(message),
         }),
         "assistant" => agent(message).map(|agent| Turn::Agent(Box::new(agent))),
@@ -82,10 +89,10 @@ fn content(message: &Map<String, Value>) -> Result<Option<String>, String> {
 
 fn agent(message: &Map<String, Value>) -> Result<Agent, String> {
     let refusal = message.get("refusal").and_then(Value::as_str).unwrap_or("");
-    let said = content(message)?.and_then(|text| text::visible(&text));
+    let said = content(message)?.and_then(|text| marks::visible(&text));
     let refused = said.is_none() && !refusal.is_empty();
     Ok(Agent {
-        text: said.or_else(|| text::visible(refusal)),
+        text: said.or_else(|| marks::visible(refusal)),
         refusal: refused,
         calls: calls(message)?,
         usage: scalar::usage(message),
@@ -121,13 +128,10 @@ fn call_of(call: &Value) -> Result<RawCall, String> {
         .iter()
         .find_map(|key| outer.get(*key).and_then(Value::as_object))
         .unwrap_or(outer);
-    let text = |map: &Map<String, Value>, key: &str| {
-        map.get(key).and_then(Value::as_str).map(str::to_owned)
-    };
     let arguments = scalar::present(inner, &["arguments", "args", "input"]);
     Ok(RawCall {
-        id: text(outer, "id").filter(|id| !id.is_empty()),
-        name: text(inner, "name"),
+        id: id(outer, &["id"])?,
+        name: name(inner),
         arguments: match inner.contains_key("input") {
             true => Arguments::Read(arguments.cloned().unwrap_or(Value::Null)),
             false => read_arguments(arguments),
@@ -135,14 +139,40 @@ fn call_of(call: &Value) -> Result<RawCall, String> {
     })
 }
 
-/// Arguments come as JSON text or as an object; no text at all means none.
-fn read_arguments(arguments: Option<&Value>) -> Arguments {
-    match arguments {
-        None => Arguments::Read(Value::Object(Map::new())),
-        Some(Value::String(text)) if text.trim().is_empty() => {
-            Arguments::Read(Value::Object(Map::new()))
+/// The first of these keys that holds an id: text, or a number as some clients count their calls.
+///
+/// # Errors
+///
+/// A sentence if it holds anything else: to pair by position instead would give results to calls at
+/// random.
+fn id(map: &Map<String, Value>, keys: &[&str]) -> Result<Option<String>, String> {
+    for key in keys {
+        match map.get(*key) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.is_empty() => {}
+            Some(Value::String(text)) => return Ok(Some(text.clone())),
+            Some(Value::Number(number)) => return Ok(Some(number.to_string())),
+            Some(other) => return Err(format!("`{key}` is not an id: {}", scalar::kind_of(other))),
         }
-        Some(Value::String(text)) => match serde_json::from_str(text) {
+    }
+    Ok(None)
+}
+
+/// The name of a tool, without the namespace that a model's own format puts before it.
+fn name(map: &Map<String, Value>) -> Option<String> {
+    let name = map.get("name").and_then(Value::as_str)?.trim();
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Arguments come as JSON text or as an object; no text at all means none, and so does a null.
+fn read_arguments(arguments: Option<&Value>) -> Arguments {
+    let none = || Arguments::Read(Value::Object(Map::new()));
+    match arguments {
+        None => none(),
+        Some(Value::String(text)) if text.trim().is_empty() => none(),
+        Some(Value::String(text)) => match text::parsed(text) {
+            Ok(Value::Null) => none(),
             Ok(value) => Arguments::Read(value),
             Err(_) => Arguments::Malformed(text.clone()),
         },
@@ -154,7 +184,6 @@ fn result(message: &Map<String, Value>) -> Result<Turn, String> {
     if message.get("requestor").and_then(Value::as_str) == Some("user") {
         return Ok(Turn::Nothing);
     }
-    let field = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
     let flags = ["is_error", "isError", "error"];
     let flag = flags.iter().find_map(|key| message.get(*key)?.as_bool());
     let status = match message.get("status").and_then(Value::as_str) {
@@ -167,10 +196,8 @@ fn result(message: &Map<String, Value>) -> Result<Turn, String> {
     };
     Ok(Turn::Result {
         // tau2 puts the call's id under `id`.
-        id: field("tool_call_id")
-            .or_else(|| field("id"))
-            .filter(|id| !id.is_empty()),
-        name: field("name"),
+        id: id(message, &["tool_call_id", "id"])?,
+        name: name(message),
         payload,
         error: flag.or(status),
         time: time(message),
@@ -182,4 +209,46 @@ fn time(message: &Map<String, Value>) -> Option<String> {
     let text = message.get("timestamp").and_then(Value::as_str)?;
     let (_, clock) = text.split_once('T')?;
     (clock.ends_with('Z') || clock.contains(['+', '-'])).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn agent_of(message: Value) -> Result<Agent, String> {
+        match turn(&message)? {
+            Turn::Agent(agent) => Ok(*agent),
+            _ => Err("no answer".to_owned()),
+        }
+    }
+
+    #[test]
+    fn ids_are_texts_or_numbers_and_names_lose_the_models_own_namespace() {
+        let call = |id: Value, name: Value| {
+            agent_of(json!({"role": "assistant", "content": null,
+                "tool_calls": [{"id": id, "function": {"name": name, "arguments": "{}"}}]}))
+        };
+        for (id, name, read) in [
+            (
+                json!(5),
+                json!("functions.think"),
+                (Some("5"), Some("think")),
+            ),
+            (json!("5"), json!("think"), (Some("5"), Some("think"))),
+            (json!(null), json!(null), (None, None)),
+            (json!(""), json!(" "), (None, None)),
+        ] {
+            let agent = call(id, name).unwrap();
+            let found = &agent.calls[0];
+            assert_eq!((found.id.as_deref(), found.name.as_deref()), read);
+        }
+        let error = call(json!({"a": 1}), json!("f")).err().unwrap();
+        assert_eq!(error, "`id` is not an id: an object");
+        let answer = json!({"role": "tool", "tool_call_id": 5, "content": "ok"});
+        let Ok(Turn::Result { id, .. }) = turn(&answer) else {
+            panic!("no result");
+        };
+        assert_eq!(id.as_deref(), Some("5"));
+    }
 }

@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::model::arm::TraceFormat;
 use crate::trace::import::openai_chat;
+use crate::trace::import::surrogate::mended_bytes;
 
 /// The format that a source seems to have, judged by its first bytes (64 KiB are plenty; they may
 /// end anywhere). `None` if it looks like none of them.
@@ -22,6 +23,8 @@ use crate::trace::import::openai_chat;
 /// ```
 pub fn detect(head: &[u8]) -> Option<TraceFormat> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mended = mended_bytes(head);
+    let head = mended.as_deref().unwrap_or(head);
     let keys = RefCell::new(Keys::default());
     let mut json = serde_json::Deserializer::from_slice(head);
     // The head may end in the middle of a value: what was seen until then is what counts.
@@ -141,6 +144,7 @@ mod tests {
             ("{\"timestamp\":\"x\",\"info\":{},\"tasks\":[{\"id", Tau2),
             ("\u{feff}{\"tools\":[],\"asked_clarification\":true}", Small),
             ("[{\"task\":\"a\",\"tools\":[", Small),
+            ("{\"task\":\"\\ud83d\",\"tools\":[", Small),
         ] {
             assert_eq!(detect(head.as_bytes()), Some(format), "{head}");
         }

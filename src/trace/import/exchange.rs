@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::trace::import::scalar::present;
+use crate::trace::import::event_stream;
+use crate::trace::import::scalar::{is_nothing, present};
 
 /// Whether a record is an exchange, or a completion that keeps its request's messages.
 pub(crate) fn is_exchange(record: &Map<String, Value>) -> bool {
@@ -18,10 +19,10 @@ pub(crate) fn is_exchange(record: &Map<String, Value>) -> bool {
 ///
 /// # Errors
 ///
-/// A sentence if the response is of no known form.
+/// A sentence if the request or the response is of no known form.
 pub(crate) fn record(mut exchange: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let completion = match exchange.remove("response") {
-        Some(Value::String(stream)) => assembled(&stream)?,
+        Some(Value::String(text)) => event_stream::completion(&text),
         Some(response) => response,
         None => Value::Object(exchange.clone()),
     };
@@ -43,7 +44,7 @@ pub(crate) fn record(mut exchange: Map<String, Value>) -> Result<Map<String, Val
             record.insert(key.to_owned(), value);
         }
     }
-    match failure(&exchange, &completion) {
+    match failure(&exchange, &completion, answer.is_some()) {
         Some(error) => drop(record.insert("error".to_owned(), error)),
         None if answer.is_none() => {
             let said = "the response has no `choices` with an answer: it is no chat completion";
@@ -64,105 +65,69 @@ fn with_usage(answer: &Value, completion: &Value) -> Value {
     answer
 }
 
-/// What went wrong on the way: the endpoint's error, or an HTTP status that is none of success.
-fn failure(exchange: &Map<String, Value>, completion: &Value) -> Option<Value> {
-    let error = completion.get("error").filter(|error| !error.is_null());
-    let code = match present(exchange, &["status", "status_code"]) {
-        Some(Value::Object(status)) => status.get("code").and_then(Value::as_u64),
-        other => other.and_then(Value::as_u64),
+/// What went wrong on the way: the endpoint's error, or an HTTP status that is none of success. It
+/// says that it is the endpoint's, so that it is counted as the provider's.
+fn failure(exchange: &Map<String, Value>, completion: &Value, answered: bool) -> Option<Value> {
+    let choice = completion.get("choices").and_then(|c| c.get(0));
+    let errors = [Some(completion), choice].into_iter().flatten();
+    let error = errors
+        .filter_map(|of| of.get("error"))
+        .find(|error| !is_nothing(error));
+    let ended = choice.and_then(|c| c.get("finish_reason")?.as_str());
+    let said = match (http_code(exchange), error) {
+        (Some(code), _) => format!("HTTP {code}"),
+        (None, Some(error)) => words(error),
+        (None, None) if !answered && is_empty(completion) => {
+            "the response holds no answer".to_owned()
+        }
+        (None, None) if ended == Some("error") => "the answer ended with an error".to_owned(),
+        (None, None) => return None,
     };
-    let code = code.filter(|code| !(200..300).contains(code));
-    match (error, code) {
-        (_, Some(code)) => Some(json!(format!("api error: HTTP {code}"))),
-        (Some(error), None) => Some(error.clone()),
-        (None, None) => None,
-    }
+    Some(json!(format!("api error: {said}")))
 }
 
-/// Puts a streamed answer together from its server-sent events.
-fn assembled(stream: &str) -> Result<Value, String> {
-    let (mut content, mut calls, mut usage) = (String::new(), Vec::new(), Value::Null);
-    let (mut answered, mut error) = (false, Value::Null);
-    for line in stream.lines() {
-        let Some(data) = line.strip_prefix("data:").map(str::trim) else {
-            continue;
-        };
-        if data == "[DONE]" {
-            break;
-        }
-        let chunk: Value = serde_json::from_str(data)
-            .map_err(|error| format!("a chunk of the streamed response is not JSON: {error}"))?;
-        if let Some(counted) = chunk.get("usage").filter(|usage| !usage.is_null()) {
-            usage = counted.clone();
-        }
-        if let Some(said) = chunk.get("error").filter(|said| !said.is_null()) {
-            error = said.clone();
-        }
-        let Some(delta) = chunk.get("choices").and_then(|c| c.get(0)?.get("delta")) else {
-            continue;
-        };
-        answered = true;
-        content.push_str(delta.get("content").and_then(Value::as_str).unwrap_or(""));
-        for part in delta
-            .get("tool_calls")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            add_part(&mut calls, part);
-        }
-    }
-    let message = json!({"role": "assistant", "content": content, "tool_calls": calls});
-    let choices = if answered {
-        json!([{"message": message}])
-    } else {
-        Value::Null
-    };
-    Ok(json!({"choices": choices, "usage": usage, "error": error}))
+/// Whether a completion holds no answer, rather than one of another form.
+fn is_empty(completion: &Value) -> bool {
+    is_nothing(completion) || completion.get("choices").is_some()
 }
 
-/// Adds a piece of a call: the first brings id and name, all bring arguments.
-fn add_part(calls: &mut Vec<Value>, part: &Value) {
-    let index = part.get("index").and_then(Value::as_u64);
-    let known = calls
+/// The HTTP status of the response, unless it is one of success.
+fn http_code(exchange: &Map<String, Value>) -> Option<u64> {
+    let code = match present(exchange, &["status", "status_code"])? {
+        Value::Object(status) => status.get("code")?.as_u64(),
+        Value::String(text) => text.split_whitespace().next()?.parse().ok(),
+        other => other.as_u64(),
+    };
+    code.filter(|code| !(200..300).contains(code))
+}
+
+/// The words of an endpoint's error.
+fn words(error: &Value) -> String {
+    let Value::Object(members) = error else {
+        return error.as_str().map_or(error.to_string(), str::to_owned);
+    };
+    let word = |key: &&str| match members.get(*key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let found: Vec<String> = ["type", "code", "message"]
         .iter()
-        .position(|call| call["index"].as_u64() == index);
-    let at = known.unwrap_or_else(|| {
-        calls.push(json!({"index": index, "function": {"arguments": ""}}));
-        calls.len() - 1
-    });
-    let call = &mut calls[at];
-    if let Some(id) = part.get("id").filter(|id| !id.is_null()) {
-        call["id"] = id.clone();
+        .filter_map(word)
+        .collect();
+    match found.is_empty() {
+        true => error.to_string(),
+        false => found.join(": "),
     }
-    let Some(function) = part.get("function") else {
-        return;
-    };
-    if let Some(name) = function.get("name").filter(|name| !name.is_null()) {
-        call["function"]["name"] = name.clone();
-    }
-    let piece = function
-        .get("arguments")
-        .and_then(Value::as_str)
-        .unwrap_or("");
-    let before = call["function"]["arguments"].as_str().unwrap_or("");
-    call["function"]["arguments"] = Value::String(format!("{before}{piece}"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_streamed_call_is_put_together() {
-        let stream = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\
-            \"function\":{\"name\":\"f\",\"arguments\":\"\"}}]}}]}\n\ndata: {\"choices\":[{\"delta\":\
-            {\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}}]}\n\ndata: [DONE]\n";
-        let exchange = json!({"request": {"messages": []}, "response": stream});
+    fn error(exchange: Value) -> Value {
         let record = record(exchange.as_object().unwrap().clone()).unwrap();
-        let call = &record["messages"][0]["tool_calls"][0];
-        assert_eq!(call["id"], "c");
-        assert_eq!(call["function"], json!({"name": "f", "arguments": "{}"}));
+        record.get("error").cloned().unwrap_or_default()
     }
 
     #[test]
@@ -175,17 +140,49 @@ mod tests {
             let error = record(exchange.as_object().unwrap().clone()).unwrap_err();
             assert!(error.contains("no chat completion"), "{error}");
         }
-        let stream = "data: {\"error\":{\"message\":\"overloaded\"}}\n";
-        let exchange = json!({"request": {"messages": []}, "response": stream});
-        let record = record(exchange.as_object().unwrap().clone()).unwrap();
-        assert_eq!(record["error"]["message"], "overloaded");
     }
 
     #[test]
     fn a_failed_request_is_an_error_of_the_record() {
-        let exchange = json!({"request": {"messages": []}, "status": {"code": 429},
-            "response": {"error": {"message": "slow down"}}});
-        let record = record(exchange.as_object().unwrap().clone()).unwrap();
-        assert_eq!(record["error"], "api error: HTTP 429");
+        let asked = json!({"messages": []});
+        let choices = json!([{"message": {"role": "assistant", "content": "hi"}}]);
+        for (exchange, said) in [
+            (
+                json!({"status": {"code": 429}, "response": {"error": {"message": "slow down"}}}),
+                json!("api error: HTTP 429"),
+            ),
+            (
+                json!({"status": "502 Bad Gateway", "response": "<html>"}),
+                json!("api error: HTTP 502"),
+            ),
+            (
+                json!({"response": {"error": {"message": "x", "code": 7}}}),
+                json!("api error: 7: x"),
+            ),
+            (
+                json!({"response": "data: {\"error\": \"overloaded\"}"}),
+                json!("api error: overloaded"),
+            ),
+            (
+                json!({"response": null}),
+                json!("api error: the response holds no answer"),
+            ),
+            (
+                json!({"response": {"choices": []}}),
+                json!("api error: the response holds no answer"),
+            ),
+            (
+                json!({"response": {"choices": [{"finish_reason": "error", "message": {}}]}}),
+                json!("api error: the answer ended with an error"),
+            ),
+            (
+                json!({"status": 200, "response": {"choices": choices, "error": {}}}),
+                json!(null),
+            ),
+        ] {
+            let mut exchange = exchange;
+            exchange["request"] = asked.clone();
+            assert_eq!(error(exchange.clone()), said, "{exchange}");
+        }
     }
 }

@@ -1,15 +1,14 @@
 //! Groups interleaved event lines by trial, and makes a trial of each group.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use crate::base::digest::canonical;
 use crate::base::{ArmId, Digest, Error, Notice, Result, TaskId};
 use crate::model::trace::{Event, EventKind, Trace, TraceSource};
 use crate::model::trial::{Boundary, RecordedTrial, TrialStatus};
 use crate::trace::chain::{ChainCheck, ChainIds, WireEvent};
-use crate::trace::import::{ImportOptions, scalar, text, wire_status};
+use crate::trace::import::{ImportOptions, marks, place, scalar, text, wire_status};
 
 /// One line: its object for the chain, its event, and where it stood.
 pub(crate) struct Line {
@@ -19,6 +18,8 @@ pub(crate) struct Line {
     pub wire: WireEvent,
     /// Line number from 1.
     pub number: u64,
+    /// Whether a lone surrogate in it was replaced.
+    pub mended: bool,
 }
 
 /// The lines of one trial read so far.
@@ -74,14 +75,8 @@ impl Group {
         let mut check = ChainCheck::default();
         self.lines.iter().for_each(|line| check.next(&line.raw));
         let last = self.lines.last().map_or(0, |line| line.number);
-        let events = events(self.lines, options);
-        let mut notices = vec![];
-        if check.is_unchained() {
-            notices.push(Notice::with(
-                "unchained",
-                "no event carries a hash, so edits can't be seen",
-            ));
-        }
+        let notices = notices(&self.lines, &check);
+        let events = self.lines.into_iter().map(event_of).collect();
         let mut trace = trace(events, notices);
         let wrong = |why: String| Error::input(why).at(&options.source_name, last);
         let facts = lift(&mut trace).map_err(wrong)?;
@@ -116,60 +111,31 @@ fn fill(known: &mut Option<String>, found: &Option<String>) {
     }
 }
 
-/// The events without private payloads and without reasoning.
-fn events(lines: Vec<Line>, options: &ImportOptions) -> Vec<Event> {
-    let mut first = HashMap::new();
-    let mut private_calls = HashSet::new();
-    let mut events = Vec::with_capacity(lines.len());
-    for line in lines {
-        let mut event = line.wire.into_event();
-        let name = event.capability.clone().unwrap_or_default();
-        if options.private_tools.contains(&name) {
-            if let (EventKind::ToolCall, Some(arguments)) = (event.kind, &event.payload) {
-                let key = format!("{name}\u{0}{}", canonical(arguments));
-                let earlier = *first.entry(key).or_insert(event.sequence);
-                event.repeats = (earlier != event.sequence).then_some(earlier);
-            }
-            event.payload = None;
-            private_calls.extend(event.call_id.clone());
-        } else if event.capability.is_none() && is_answer_to(&event, &private_calls) {
-            event.payload = None;
-        }
-        event.payload = event.payload.map(|payload| readable(event.kind, payload));
-        events.push(event);
+/// The event of a line; a final text that is JSON as a whole counts as that JSON.
+fn event_of(line: Line) -> Event {
+    let mut event = line.wire.into_event();
+    if let (EventKind::Final, Some(Value::String(said))) = (event.kind, &event.payload) {
+        let said = marks::visible(said).unwrap_or_default();
+        event.payload = Some(text::final_payload(&said));
     }
-    events
+    event
 }
 
-fn is_answer_to(event: &Event, private_calls: &HashSet<String>) -> bool {
-    let is_result = matches!(event.kind, EventKind::ToolResult | EventKind::ToolError);
-    is_result
-        && event
-            .call_id
-            .as_ref()
-            .is_some_and(|id| private_calls.contains(id))
-}
-
-/// Removes reasoning from what the model wrote.
-fn readable(kind: EventKind, payload: Value) -> Value {
-    let by_model = matches!(
-        kind,
-        EventKind::ModelCall
-            | EventKind::ModelResult
-            | EventKind::Decision
-            | EventKind::Question
-            | EventKind::Final
-    );
-    match payload {
-        Value::String(said) if by_model => Value::String(text::visible(&said).unwrap_or_default()),
-        Value::Object(mut object) if by_model && kind != EventKind::Final => {
-            for key in ["reasoning", "reasoning_content", "thinking"] {
-                object.remove(key);
-            }
-            Value::Object(object)
-        }
-        other => other,
+fn notices(lines: &[Line], check: &ChainCheck) -> Vec<Notice> {
+    let mut notices = vec![];
+    if check.is_unchained() {
+        let said = "no event carries a hash, so edits can't be seen";
+        notices.push(Notice::with("unchained", said));
     }
+    let cut = lines.iter().filter(|line| line.wire.is_cut()).count();
+    if cut > 0 {
+        let said = format!("of {cut} events only the beginning of the payload was recorded");
+        notices.push(Notice::with("payload_cut", said));
+    }
+    if lines.iter().any(|line| line.mended) {
+        notices.push(place::mended());
+    }
+    notices
 }
 
 fn trace(events: Vec<Event>, notices: Vec<Notice>) -> Trace {

@@ -3,8 +3,8 @@
 //! Each format has one file with a function
 //! `read(input, options, sink)`. Importers never open files (`load::recorded` does) and never guess:
 //! what a source lacks is absent, and what it says wrongly is an error that names the place.
-//! Hidden reasoning and everything that passes through a private tool are dropped here, so that
-//! nothing behind this layer can store them.
+//! Hidden reasoning, keys, and everything that passes through a private tool are dropped here, in
+//! `redact`, so that nothing behind this layer can store them.
 
 mod builder;
 mod cell;
@@ -12,17 +12,21 @@ mod chat;
 mod columns;
 mod conversation;
 mod detect;
+mod event_stream;
 mod exchange;
 mod group;
 mod keys;
+mod marks;
 pub mod native;
 pub mod openai_chat;
 mod place;
 mod problem;
+mod redact;
 mod scalar;
 pub mod small;
 mod status;
 mod stream;
+mod surrogate;
 pub mod table;
 pub mod tau2;
 mod text;
@@ -33,6 +37,7 @@ use std::io::BufRead;
 
 use crate::base::Result;
 use crate::model::arm::TraceFormat;
+use crate::model::suite::names_tool;
 use crate::model::trial::RecordedTrial;
 
 pub use detect::detect;
@@ -71,6 +76,12 @@ impl ImportOptions {
             default_task: default_task.into(),
             default_index: None,
         }
+    }
+
+    /// Whether a tool is private.
+    pub(crate) fn is_private(&self, tool: &str) -> bool {
+        let mut private = self.private_tools.iter();
+        private.any(|known| names_tool(tool, known))
     }
 }
 

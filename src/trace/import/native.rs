@@ -15,7 +15,8 @@ use crate::trace::chain::{KEYS, KINDS, WireEvent};
 use crate::trace::import::group::{Group, Line};
 use crate::trace::import::problem::{Stop, explain, read_trouble, reason};
 use crate::trace::import::stream::skip_byte_order_mark;
-use crate::trace::import::{ImportOptions, Sink, keys};
+use crate::trace::import::surrogate::mended_bytes;
+use crate::trace::import::{ImportOptions, Sink, keys, redact};
 
 /// Reads all trials of an event log.
 ///
@@ -27,6 +28,7 @@ use crate::trace::import::{ImportOptions, Sink, keys};
 /// An input error that names source and line: not JSON, an unknown key or kind, two trials with one
 /// id, two events with one sequence.
 pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let sink = &mut redact::before(options, sink);
     let trouble = |error: std::io::Error, line: u64| {
         read_trouble(error.kind(), &error.to_string(), &options.source_name, line)
     };
@@ -43,7 +45,9 @@ pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_
         if bytes.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let line = parse(&bytes, number, options)?;
+        let mended = mended_bytes(&bytes);
+        let mut line = parse(mended.as_deref().unwrap_or(&bytes), number, options)?;
+        line.mended = mended.is_some();
         if let Some(group) = trials.add(line, options)? {
             sink(group.into_trial(options)?)?;
         }
@@ -88,7 +92,12 @@ fn parse(bytes: &[u8], number: u64, options: &ImportOptions) -> Result<Line> {
     let wire: WireEvent = serde_json::from_value(Value::Object(raw.clone())).map_err(|error| {
         Error::input(format!("not an event: {}", reason(&error))).at(source, number)
     })?;
-    Ok(Line { raw, wire, number })
+    Ok(Line {
+        raw,
+        wire,
+        number,
+        mended: false,
+    })
 }
 
 /// Trials that have begun, by their key in the order of beginning, and those that have ended.

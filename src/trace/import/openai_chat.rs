@@ -24,7 +24,7 @@ use crate::model::trial::{Boundary, RecordedTrial, TrialStatus};
 use crate::trace::import::place::Place;
 use crate::trace::import::scalar::{self, kind_of, present};
 use crate::trace::import::stream::{Shape, each_record};
-use crate::trace::import::{ImportOptions, Sink, chat, exchange, status_from_error};
+use crate::trace::import::{ImportOptions, Sink, chat, exchange, redact, status_from_error};
 use crate::trace::import::{status, wire_status};
 
 /// Keys under which a record holds its messages.
@@ -39,6 +39,7 @@ pub(crate) const LISTS: [&str; 4] = ["results", "trials", "records", "conversati
 /// An input error that names source, line and record: not JSON, no messages, an unknown role,
 /// arguments that are not JSON (unless they are the agent's), a reward that is no number in [0, 1].
 pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let sink = &mut redact::before(options, sink);
     let shape = Shape {
         source: &options.source_name,
         lists: &LISTS,
@@ -53,7 +54,7 @@ pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_
             {
                 bare.flush(options, sink)?;
             }
-            bare.place.get_or_insert(place);
+            bare.place.get_or_insert(place).mended |= place.mended;
             bare.messages.push(Value::Object(message));
             Ok(())
         }
@@ -145,7 +146,7 @@ fn trial(
         trace,
         input_digest: input(&record).map(Digest::of_json),
         task_metadata: BTreeMap::new(),
-        notices: vec![],
+        notices: place.notices(),
         place: place.number(),
     })
 }
@@ -188,10 +189,11 @@ fn stopped(record: &Map<String, Value>) -> Result<Option<TrialStatus>, String> {
 
 /// The status of a recorded exception (tau-bench keeps it in `info`, beside its traceback).
 fn error_of(object: &Map<String, Value>) -> Option<TrialStatus> {
-    let text = match present(object, &["error", "exception"])? {
-        Value::String(text) if text.trim().is_empty() => return None,
+    let said = ["error", "exception"]
+        .iter()
+        .filter_map(|key| object.get(*key));
+    let text = match said.filter(|value| !scalar::is_nothing(value)).next()? {
         Value::String(text) => text.clone(),
-        Value::Bool(false) => return None,
         Value::Object(error) => match error.get("message").and_then(Value::as_str) {
             Some(message) => message.to_owned(),
             None => Value::Object(error.clone()).to_string(),
@@ -337,6 +339,73 @@ mod tests {
     }
 
     #[test]
+    fn silence_is_neither_a_final_answer_nor_a_reply() {
+        use EventKind::*;
+        let user = |text: &str| json!({"role": "user", "content": text});
+        let agent = |text: &str| json!({"role": "assistant", "content": text});
+        let read = |messages: Value| {
+            let trials = read_all(&messages.to_string(), |_| ()).unwrap();
+            let shown = |k: &EventKind| matches!(k, Question | Final);
+            kinds(&trials[0])
+                .into_iter()
+                .filter(shown)
+                .collect::<Vec<_>>()
+        };
+        let ended = json!([user("go"), agent("{\"s\": 1}"), user("bye"), agent("")]);
+        assert_eq!(read(ended), [Final]);
+        let asked = json!([user("go"), agent("Shall I?"), user(" "), agent("done")]);
+        assert_eq!(read(asked), [Final]);
+        let replied = json!([
+            user("go"),
+            agent("Shall I?"),
+            user(""),
+            user("yes"),
+            agent("done")
+        ]);
+        assert_eq!(read(replied), [Question, Final]);
+        assert_eq!(read(json!([user("go"), agent("")])), []);
+    }
+
+    #[test]
+    fn results_with_numbered_ids_answer_their_own_calls() {
+        let call =
+            |id: u64, name: &str| json!({"id": id, "function": {"name": name, "arguments": "{}"}});
+        let result =
+            |id: u64, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+        let messages = json!([{"role": "user", "content": "go"},
+            {"role": "assistant", "content": null, "tool_calls": [call(1, "pay"), call(2, "look")]},
+            result(2, "Error: no"), result(1, "ok"), {"role": "assistant", "content": "done"}]);
+        let trials = read_all(&messages.to_string(), |_| ()).unwrap();
+        let events = &trials[0].trace.as_ref().unwrap().events;
+        let results = events.iter().filter(|e| e.parent.is_some());
+        let found: Vec<_> = results.map(|e| (e.capability.as_deref(), e.kind)).collect();
+        let expected = [
+            (Some("look"), EventKind::ToolError),
+            (Some("pay"), EventKind::ToolResult),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_empty_error_is_none() {
+        for error in [
+            "{}",
+            "[]",
+            "0",
+            "\"\"",
+            "false",
+            "null",
+            "{\"message\": null}",
+        ] {
+            let text = format!(
+                "[{{\"messages\":[{{\"role\":\"assistant\",\"content\":\"x\"}}],\"error\":{error}}}]"
+            );
+            let trial = &read_all(&text, |_| ()).unwrap()[0];
+            assert_eq!(trial.status, TrialStatus::Completed, "{error}");
+        }
+    }
+
+    #[test]
     fn lists_of_messages_and_lines_of_messages_are_trials() {
         let one =
             "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]";
@@ -359,7 +428,7 @@ mod tests {
         let record = json!({"task_id": 3, "trial": 1, "messages": [
             {"role": "user", "content": [{"type": "text", "text": "go"}]},
             {"role": "assistant", "content": null,
-             "function_call": {"name": "f", "arguments": ""}},
+             "function_call": {"name": "f", "arguments": "null"}},
             {"role": "function", "name": "f", "content": "Error: no"},
             {"role": "assistant", "refusal": "I can't.", "content": null}]});
         let trials = read_all(&record.to_string(), |_| ()).unwrap();

@@ -1,6 +1,6 @@
 //! Where a record stood, for errors and for the trial.
 
-use crate::base::Error;
+use crate::base::{Error, Notice};
 use crate::trace::import::ImportOptions;
 
 /// Where a record stood in its source.
@@ -14,12 +14,27 @@ pub(crate) struct Place {
     pub top: u64,
     /// Whether it is an element of a list (rather than a top-level value of its own).
     pub listed: bool,
+    /// Whether a lone surrogate in it was replaced.
+    pub mended: bool,
+}
+
+/// The warning that a lone surrogate was replaced.
+pub(crate) fn mended() -> Notice {
+    Notice::with(
+        "lone_surrogate",
+        "half of a surrogate pair was replaced by U+FFFD",
+    )
 }
 
 impl Place {
     /// What a trial keeps: the record number within a list, else the line.
     pub fn number(&self) -> u64 {
         if self.listed { self.record } else { self.line }
+    }
+
+    /// Warnings about the record as it was read.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.mended.then(mended).into_iter().collect()
     }
 
     /// An input error about this record.

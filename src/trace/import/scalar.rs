@@ -122,6 +122,22 @@ pub(crate) fn usage(message: &Map<String, Value>) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
+/// Whether a value says that there is nothing: null, false, 0, an empty text, list or object, or one
+/// that holds nothing but such values. Logs write an absent error in all these ways.
+pub(crate) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => {
+            let word = text.trim().to_ascii_lowercase();
+            ["", "none", "null"].contains(&word.as_str())
+        }
+        Value::Array(items) => items.iter().all(is_nothing),
+        Value::Object(members) => members.values().all(is_nothing),
+    }
+}
+
 /// What a value is, for errors; short, since a value can be of any length.
 pub(crate) fn kind_of(value: &Value) -> String {
     match value {
@@ -161,6 +177,25 @@ mod tests {
         assert!(index(&record, &["d"]).is_err() && index(&record, &["e"]).is_err());
         assert!(flag(&record, "c").unwrap_err().contains("the text `x`"));
         assert!(amount(&record, &["d"]).is_err());
+    }
+
+    #[test]
+    fn an_absent_error_is_written_in_many_ways() {
+        for nothing in [
+            json!(null),
+            json!(false),
+            json!(0),
+            json!(" "),
+            json!("None"),
+            json!([]),
+            json!({}),
+            json!({"message": null, "code": ""}),
+        ] {
+            assert!(is_nothing(&nothing), "{nothing}");
+        }
+        for something in [json!("x"), json!(500), json!({"code": 500}), json!(["x"])] {
+            assert!(!is_nothing(&something), "{something}");
+        }
     }
 
     #[test]

@@ -21,7 +21,9 @@ use crate::trace::import::keys::{self, nearest};
 use crate::trace::import::place::Place;
 use crate::trace::import::scalar::{self, kind_of};
 use crate::trace::import::stream::{Shape, each_record};
-use crate::trace::import::{ImportOptions, MalformedArguments, Sink, text, wire_status};
+use crate::trace::import::{
+    ImportOptions, MalformedArguments, Sink, marks, redact, text, wire_status,
+};
 
 /// Keys of a trace.
 pub(crate) const KEYS: [&str; 12] = [
@@ -48,6 +50,7 @@ const CALL_KEYS: [&str; 6] = ["id", "name", "arguments", "result", "error", "rec
 /// An input error that names source, line and record: not JSON, no `tools`, a misspelt key, a value
 /// of the wrong kind.
 pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let sink = &mut redact::before(options, sink);
     let shape = Shape {
         source: &options.source_name,
         lists: &[],
@@ -82,7 +85,8 @@ fn trial(
     for (i, tool) in tools.into_iter().enumerate() {
         malformed |= call(&mut builder, tool, i, place, options)?;
     }
-    if let Some(payload) = record.remove("final").filter(|payload| !payload.is_null()) {
+    // `null` is what the agent gave; only an absent key says that it gave nothing.
+    if let Some(payload) = record.remove("final") {
         builder.push(EventKind::Final).payload = Some(final_of(payload));
     }
     let trace = complete(builder.finish(TraceSource::Small), &mut record, count).map_err(wrong)?;
@@ -101,7 +105,7 @@ fn trial(
         recorded: BTreeMap::new(),
         input_digest: None,
         task_metadata: BTreeMap::new(),
-        notices: vec![],
+        notices: place.notices(),
         place: place.number(),
     })
 }
@@ -119,7 +123,7 @@ fn ended(stated: Option<TrialStatus>, malformed: bool) -> TrialStatus {
 /// A final text that is JSON as a whole counts as that JSON.
 fn final_of(payload: Value) -> Value {
     match payload {
-        Value::String(said) => text::final_payload(&text::visible(&said).unwrap_or_default()),
+        Value::String(said) => text::final_payload(&marks::visible(&said).unwrap_or_default()),
         other => other,
     }
 }
@@ -204,10 +208,12 @@ fn arguments(tool: &mut Map<String, Value>, options: &ImportOptions) -> Argument
     let private = tool
         .get("name")
         .and_then(Value::as_str)
-        .is_some_and(|name| options.private_tools.contains(name));
+        .is_some_and(|name| options.is_private(name));
+    let none = || Arguments::Read(Value::Object(Map::new()));
     match tool.remove("arguments") {
-        None | Some(Value::Null) => Arguments::Read(Value::Object(Map::new())),
-        Some(Value::String(text)) => match serde_json::from_str(&text) {
+        None | Some(Value::Null) => none(),
+        Some(Value::String(text)) => match text::parsed(&text) {
+            Ok(Value::Null) => none(),
             Ok(value) => Arguments::Read(value),
             Err(_) if private => Arguments::Read(Value::String(text)),
             Err(_) => Arguments::Malformed(text),
@@ -340,6 +346,8 @@ mod tests {
         assert_eq!((trials[1].task.as_str(), trials[1].place), ("b", 2));
         assert_eq!(trials[1].status.to_string(), "infra:provider:rate_limit");
         let trace = trials[0].trace.as_ref().unwrap();
-        assert_eq!((trace.asked, trace.events.len()), (None, 2));
+        assert_eq!((trace.asked, trace.events.len()), (None, 3));
+        assert_eq!(trace.events[1].payload, Some(json!(null)));
+        assert_eq!(trials[1].trace.as_ref().unwrap().events.len(), 2);
     }
 }

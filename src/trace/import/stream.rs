@@ -4,6 +4,7 @@
 //! number of these one after the other (which makes JSON Lines a case of the rule).
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::base::{Error, Result};
 use crate::trace::import::place::Place;
 use crate::trace::import::problem::{Stop, explain};
+use crate::trace::import::surrogate::Mender;
 
 /// What stands at the top of a source.
 pub(crate) struct Shape<'a> {
@@ -36,6 +38,8 @@ pub(crate) fn each_record(
     let counted = Counted {
         input,
         position: &position,
+        mender: Mender::default(),
+        ready: VecDeque::new(),
     };
     let mut json = serde_json::Deserializer::from_reader(counted);
     let mut walk = Walk {
@@ -46,6 +50,7 @@ pub(crate) fn each_record(
         record: 0,
         top: 0,
         start: 1,
+        replaced: 0,
     };
     // `end` fails as long as anything but white space is left, and consumes nothing of it.
     while json.end().is_err() {
@@ -64,6 +69,8 @@ struct Position {
     tail: Cell<[u8; 16]>,
     filled: Cell<usize>,
     begun: Cell<bool>,
+    /// Lone surrogates replaced so far.
+    replaced: Cell<u64>,
 }
 
 impl Position {
@@ -90,10 +97,35 @@ impl Position {
     }
 }
 
-/// Hands bytes on one by one, as the parser asks for them, and keeps the position.
+/// Hands bytes on one by one, as the parser asks for them, mends them, and keeps the position.
 struct Counted<'a> {
     input: &'a mut dyn BufRead,
     position: &'a Position,
+    mender: Mender,
+    /// Mended bytes that the parser hasn't asked for yet.
+    ready: VecDeque<u8>,
+}
+
+impl Counted<'_> {
+    /// Reads on until a byte is certain, or to the end.
+    fn fill(&mut self) -> io::Result<()> {
+        let mut certain = Vec::new();
+        while certain.is_empty() {
+            match self.input.fill_buf()?.first() {
+                Some(&byte) => {
+                    self.input.consume(1);
+                    self.mender.push(byte, &mut certain);
+                }
+                None => {
+                    self.mender.finish(&mut certain);
+                    break;
+                }
+            }
+        }
+        self.position.replaced.set(self.mender.replaced);
+        self.ready.extend(certain);
+        Ok(())
+    }
 }
 
 impl Read for Counted<'_> {
@@ -101,12 +133,16 @@ impl Read for Counted<'_> {
         if !self.position.begun.replace(true) {
             skip_byte_order_mark(self.input)?;
         }
-        let available = self.input.fill_buf()?;
-        let (Some(&byte), Some(slot)) = (available.first(), out.first_mut()) else {
+        let Some(slot) = out.first_mut() else {
+            return Ok(0);
+        };
+        if self.ready.is_empty() {
+            self.fill()?;
+        }
+        let Some(byte) = self.ready.pop_front() else {
             return Ok(0);
         };
         *slot = byte;
-        self.input.consume(1);
         self.position.take(byte);
         Ok(1)
     }
@@ -129,6 +165,8 @@ struct Walk<'a> {
     record: u64,
     top: u64,
     start: u64,
+    /// Lone surrogates replaced before the record.
+    replaced: u64,
 }
 
 impl Walk<'_> {
@@ -143,7 +181,9 @@ impl Walk<'_> {
             line: self.start,
             top: self.top,
             listed,
+            mended: self.position.replaced.get() > self.replaced,
         };
+        self.replaced = self.position.replaced.get();
         (self.sink)(value, place).map_err(|error| {
             self.failure = Some(error);
             E::custom("stopped")
@@ -367,6 +407,30 @@ mod tests {
         let text = format!("[{long},\n{long},\n\n{long},\n NaN]");
         let error = records(&text, true).unwrap_err().to_string();
         assert!(error.starts_with("f.json:5: record 4: NaN"), "{error}");
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_replaced_and_said() {
+        let text = "[\"a\",\"b\\ud83d\",\n\"\\ud83d\\ude00\"]\n\"x\\ude00\"";
+        let shape = Shape {
+            source: "f",
+            lists: &[],
+            single: true,
+        };
+        let mut found = vec![];
+        let read = each_record(&mut text.as_bytes(), &shape, &mut |value, place| {
+            found.push((value.as_str().unwrap().to_owned(), place.mended, place.line));
+            Ok(())
+        });
+        // A text at the top is no record; it is only read.
+        assert!(read.unwrap_err().to_string().contains("expected an object"));
+        let one = |text: &str, mended, line| (text.to_owned(), mended, line);
+        let expected = [
+            one("a", false, 1),
+            one("b\u{fffd}", true, 1),
+            one("😀", false, 2),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

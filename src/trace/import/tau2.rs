@@ -13,7 +13,7 @@ use crate::model::trial::{Boundary, RecordedTrial, TrialStatus};
 use crate::trace::import::place::Place;
 use crate::trace::import::scalar::{self, kind_of};
 use crate::trace::import::stream::{Shape, each_record};
-use crate::trace::import::{ImportOptions, Sink, chat, status_from_word};
+use crate::trace::import::{ImportOptions, Sink, chat, redact, status_from_word};
 
 /// Reads all simulations of a tau2 result file.
 ///
@@ -24,6 +24,7 @@ use crate::trace::import::{ImportOptions, Sink, chat, status_from_word};
 ///
 /// An input error that names source, line and simulation.
 pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_>) -> Result<()> {
+    let sink = &mut redact::before(options, sink);
     let shape = Shape {
         source: &options.source_name,
         lists: &["simulations"],
@@ -68,7 +69,7 @@ fn trial(
         recorded,
         input_digest: None,
         task_metadata: BTreeMap::new(),
-        notices: vec![],
+        notices: place.notices(),
         place: place.number(),
     })
 }

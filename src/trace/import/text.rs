@@ -1,9 +1,9 @@
-//! What of a message is visible: its text without hidden reasoning.
+//! The text of a message, and the JSON that a text is.
 
 use serde_json::Value;
 
-/// Opening and closing marks of reasoning that models write into their content.
-const REASONING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+use crate::trace::import::redact::is_reasoning_part;
+use crate::trace::import::surrogate::mended;
 
 /// The text of a message's content: a string, nothing, or a list of parts.
 ///
@@ -32,13 +32,15 @@ fn part_text(part: &Value) -> Result<Option<String>, String> {
         return Ok(Some(text.clone()));
     }
     let field = |key: &str| part.get(key).and_then(Value::as_str).map(str::to_owned);
+    if is_reasoning_part(part) {
+        return Ok(None);
+    }
     let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
     match kind {
         "text" | "input_text" | "output_text" => field("text")
             .map(Some)
             .ok_or_else(|| "a text part of `content` has no `text`".to_owned()),
         "refusal" => Ok(field("refusal")),
-        "thinking" | "reasoning" | "redacted_thinking" | "reasoning_content" => Ok(None),
         "tool_use" | "tool_result" => Err(format!(
             "`content` holds a `{kind}` part, which is the form of Anthropic's messages"
         )),
@@ -47,53 +49,6 @@ fn part_text(part: &Value) -> Result<Option<String>, String> {
             other.chars().take(40).collect::<String>()
         ))),
     }
-}
-
-/// What the model said, without reasoning and surrounding white space; `None` if nothing is left.
-///
-/// An unclosed mark hides everything after it. A closing mark without an opening one hides
-/// everything before it: several chat templates write the opening mark into the prompt.
-pub(crate) fn visible(text: &str) -> Option<String> {
-    let mut text = text.to_owned();
-    for (open, close) in REASONING {
-        text = without(&text, open, close);
-    }
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn without(text: &str, open: &str, close: &str) -> String {
-    // ASCII lower case keeps every byte position.
-    let lower = text.to_ascii_lowercase();
-    let mut kept = String::new();
-    let mut at = 0;
-    while at < text.len() {
-        let opened = lower[at..].find(open).map(|i| at + i);
-        let closed = lower[at..].find(close).map(|i| at + i);
-        match (opened, closed) {
-            (_, Some(c)) if opened.is_none_or(|o| c < o) => {
-                kept.clear();
-                at = c + close.len();
-            }
-            (Some(o), Some(_)) => {
-                kept.push_str(&text[at..o]);
-                // The first closing mark after the opening one; there is one, at `c` or later.
-                at = match lower[o..].find(close) {
-                    Some(i) => o + i + close.len(),
-                    None => text.len(),
-                };
-            }
-            (Some(o), None) => {
-                kept.push_str(&text[at..o]);
-                at = text.len();
-            }
-            (None, _) => {
-                kept.push_str(&text[at..]);
-                at = text.len();
-            }
-        }
-    }
-    kept
 }
 
 /// The final payload: the JSON object or list that the whole text (or the one fenced block that is
@@ -110,15 +65,23 @@ pub(crate) fn structured(text: &str) -> Option<Value> {
     if !text.starts_with(['{', '[']) {
         return None;
     }
-    serde_json::from_str(text).ok()
+    parsed(text).ok()
 }
 
+/// The JSON value that the text is; a surrogate without its other half is mended first.
+pub(crate) fn parsed(text: &str) -> serde_json::Result<Value> {
+    let first = serde_json::from_str(text);
+    match (&first, mended(text)) {
+        (Err(_), Some(mended)) => serde_json::from_str(&mended),
+        _ => first,
+    }
+}
+
+/// The inside of a text that is one fenced block; the word after the opening fence names its language.
 fn fenced(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("```")?.strip_suffix("```")?;
-    let inner = inner
-        .strip_prefix("json")
-        .or(inner.strip_prefix("JSON"))
-        .unwrap_or(inner);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "+-_.".contains(c);
+    let inner = inner.trim_start_matches(is_word);
     (!inner.contains("```")).then_some(inner)
 }
 
@@ -126,22 +89,6 @@ fn fenced(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn reasoning_never_stays() {
-        for (text, left) in [
-            ("<think>a</think> Hello", Some("Hello")),
-            ("Hi <THINK>a\nb</Think>you", Some("Hi you")),
-            ("secret plan</think>\n\nHello", Some("Hello")),
-            ("Hello <think>cut off here", Some("Hello")),
-            ("<think>a</think>b<think>c</think>d", Some("bd")),
-            ("<thinking>x</thinking>", None),
-            ("a < b", Some("a < b")),
-            ("  ", None),
-        ] {
-            assert_eq!(visible(text).as_deref(), left, "{text}");
-        }
-    }
 
     #[test]
     fn parts_of_every_form() {
@@ -157,7 +104,20 @@ mod tests {
     #[test]
     fn a_final_is_json_only_as_a_whole() {
         assert_eq!(final_payload(" {\"a\": 1} "), json!({"a": 1}));
-        assert_eq!(final_payload("```json\n{\"a\": 1}\n```"), json!({"a": 1}));
+        for fence in [
+            "```json\n",
+            "```Json\r\n",
+            "```javascript\n",
+            "```",
+            "```json5 ",
+        ] {
+            let text = format!("{fence}{{\"a\": 1}}\n```");
+            assert_eq!(final_payload(&text), json!({"a": 1}), "{fence}");
+        }
+        assert_eq!(
+            final_payload("{\"a\": \"\\ud83d\"}"),
+            json!({"a": "\u{fffd}"})
+        );
         assert_eq!(final_payload("Done: {\"a\": 1}"), json!("Done: {\"a\": 1}"));
         assert_eq!(final_payload("42"), json!("42"));
         assert_eq!(final_payload("{\"a\": NaN}"), json!("{\"a\": NaN}"));
