@@ -15,12 +15,13 @@ use crate::stats::pass_k::{PassKind, Successes, pass_k};
 use crate::stats::sample::{Clustered, TaskScore};
 use crate::stats::tolerance::above;
 
-/// The rate of one arm in one segment.
+/// The rate of one arm in one segment; `bounded` holds the cells by which it is bounded.
 pub(super) fn rate(
     context: &Context,
     arm: usize,
     metric: &Metric,
     cells: &TaskCells,
+    bounded: &TaskCells,
     segment: &Segment,
 ) -> Result<EstimateRow> {
     let scores = task_scores(cells, &segment.tasks);
@@ -34,7 +35,7 @@ pub(super) fn rate(
         .limits()
         .map(|l| [l.lower, l.upper])
         .filter(|_| row.value.is_some());
-    row.bounds = bounds(context, cells, segment)?;
+    row.bounds = bounds(context, bounded, segment)?;
     let spread = cells.spread(&segment.tasks);
     (row.sd_between_tasks, row.sd_within_task) = (spread.between, spread.within);
     object_to_missing(&mut row, cells, segment);

@@ -159,11 +159,14 @@ fn of_metric(
         return Ok(rows);
     }
     let cells = TaskCells::gather(table, arm as u16, metric);
+    let bounded = with_unreached(table, arm, metric, &cells);
     let mut rows = Vec::new();
     for segment in segments {
         match metric.kind {
             MetricKind::Rate | MetricKind::RateAll => {
-                rows.push(rates::rate(context, arm, metric, &cells, segment)?);
+                rows.push(rates::rate(
+                    context, arm, metric, &cells, &bounded, segment,
+                )?);
             }
             MetricKind::PassAtK | MetricKind::PassHatK => {
                 for k in ks(context.trials.iter().copied().max().unwrap_or(0)) {
@@ -183,6 +186,23 @@ fn of_metric(
         }
     }
     Ok(rows)
+}
+
+/// Recovery is bounded by what the trials that never reached the fault would have done (METHODS 5):
+/// for the bounds they count as missing. Every other metric is bounded by what is missing alone.
+fn with_unreached(table: &ScoreTable, arm: usize, metric: &Metric, cells: &TaskCells) -> TaskCells {
+    let mut bounded = cells.clone();
+    let reach = Metric {
+        measure: Measure::Reached,
+        kind: MetricKind::Rate,
+    };
+    if metric.measure == Measure::Recovered {
+        let reached = TaskCells::gather(table, arm as u16, &reach);
+        for task in 0..bounded.missing.len() {
+            bounded.missing[task] += reached.scored[task] - reached.sum[task].round() as u32;
+        }
+    }
+    bounded
 }
 
 /// Every k up to 8; beyond, powers of two and the greatest.
