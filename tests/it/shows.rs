@@ -538,11 +538,7 @@ fn provider_errors_in_a_recording_are_nobodys_failure() {
 fn provider_errors_in_a_table_are_nobodys_failure() {
     let place = Place::new();
     place.copy_suite("airline", "suites/airline");
-    for (status, boundary) in [
-        ("provider_error", "provider"),
-        ("429", "provider"),
-        ("gremlins", "runner"),
-    ] {
+    for (status, boundary) in [("provider_error", "provider"), ("gremlins", "runner")] {
         table(&place, status);
         place.expect(
             0,
