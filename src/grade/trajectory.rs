@@ -107,7 +107,7 @@ fn names(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
                 equal(&path[e], actual[a])
             })
         };
-        legal.iter().any(|path| holds(path))
+        legal.iter().any(holds)
     };
     let mut tally = path_tally(evidence);
     if on(false) {

@@ -189,10 +189,10 @@ fn stopped(record: &Map<String, Value>) -> Result<Option<TrialStatus>, String> {
 
 /// The status of a recorded exception (tau-bench keeps it in `info`, beside its traceback).
 fn error_of(object: &Map<String, Value>) -> Option<TrialStatus> {
-    let said = ["error", "exception"]
+    let mut said = ["error", "exception"]
         .iter()
         .filter_map(|key| object.get(*key));
-    let text = match said.filter(|value| !scalar::is_nothing(value)).next()? {
+    let text = match said.find(|value| !scalar::is_nothing(value))? {
         Value::String(text) => text.clone(),
         Value::Object(error) => match error.get("message").and_then(Value::as_str) {
             Some(message) => message.to_owned(),

@@ -67,7 +67,7 @@ pub(super) fn remove(value: &mut Value, message: bool, said: bool) {
                 let key = plain(key);
                 let named = OF_PROVIDERS.contains(&key.as_str())
                     || (message && OF_MESSAGES.contains(&key.as_str()));
-                !named && !(message && is_reasoning_part(member))
+                !named && (!message || !is_reasoning_part(member))
             });
             let members = members.iter_mut();
             members.for_each(|(_, member)| remove(member, message, said));
