@@ -219,7 +219,10 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
         return Ok((store, suite));
     }
     let (suite, source) = match &command.suite {
-        Some(folder) => (load::suite(folder)?.suite, Source::Folder(folder.clone())),
+        Some(folder) => (
+            load::suite(folder)?.suite,
+            Source::Folder(load::absolute(folder)),
+        ),
         None if command.kind == "table" => (table_suite(command, survey)?, Source::Table),
         None => {
             return Err(
@@ -230,6 +233,7 @@ fn open_or_create(command: &ImportCommand, survey: &Survey) -> Result<(RunStore,
     };
     let empty = plan::lock_for_import(&suite, &command.plan);
     let body = extended(command, survey, &suite, empty);
+    plan::check_size(&body)?;
     let plan = Plan::lock(body);
     Ok((
         RunStore::create(&command.run, &plan, &suite, source)?,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::Talk;
-use crate::base::{ArmId, Error, Notice, Result, TaskId};
+use crate::base::{ArmId, Error, Result, TaskId};
 use crate::load::recorded::{RecordedOptions, read_recorded, traces_in};
 use crate::model::arm::{Arm, ArmSpec, Price, RecordedArm};
 use crate::model::measure::Measure;
@@ -208,8 +208,8 @@ struct Importing<'a> {
 }
 
 impl<'a> Importing<'a> {
-    fn put(&mut self, writer: &mut TrialWriter, mut recorded: RecordedTrial) -> Result<Stored> {
-        let arm = self.arm_of(&mut recorded)?;
+    fn put(&mut self, writer: &mut TrialWriter, recorded: RecordedTrial) -> Result<Stored> {
+        let arm = self.arm_of(&recorded)?;
         let task = self.plan.task(&recorded.task).ok_or_else(|| {
             Error::input(format!(
                 "task `{}` is not in the suite `{}`",
@@ -231,31 +231,29 @@ impl<'a> Importing<'a> {
         writer.put(&trial, trace.as_ref())
     }
 
-    /// The arm of a trial: the one that is imported, or else the one that the record names.
-    ///
-    /// A record may call the imported arm otherwise, with a notice; but if it names another arm of
-    /// the plan, then two recordings were exchanged.
-    fn arm_of(&self, recorded: &mut RecordedTrial) -> Result<&'a PlannedArm> {
-        let named = recorded.arm.as_ref();
-        match (self.arm, named.map(|name| (name, self.plan.arm(name)))) {
-            (None, None) => {
-                Err(Error::input("the record names no arm").hint("name one with `--arm`"))
-            }
-            (None, Some((name, arm))) => {
-                arm.ok_or_else(|| Error::input(format!("arm `{name}` is not in the plan")))
-            }
-            (Some(arm), Some((name, Some(_)))) if *name != arm.id => Err(Error::input(format!(
-                "the record is one of arm `{name}`, but is read for arm `{}`",
-                arm.id
+    fn arm_of(&self, recorded: &RecordedTrial) -> Result<&'a PlannedArm> {
+        if let Some(arm) = self.arm {
+            return self.not_another(arm, recorded);
+        }
+        let name = recorded
+            .arm
+            .as_ref()
+            .ok_or_else(|| Error::input("the record names no arm").hint("name one with `--arm`"))?;
+        self.plan
+            .arm(name)
+            .ok_or_else(|| Error::input(format!("arm `{name}` is not in the plan")))
+    }
+
+    /// Traces may be filed under another name, but not under that of one arm where they name another.
+    fn not_another(&self, arm: &'a PlannedArm, recorded: &RecordedTrial) -> Result<&'a PlannedArm> {
+        let named = recorded.arm.as_ref().filter(|name| **name != arm.id);
+        match named.and_then(|name| self.plan.arm(name)) {
+            None => Ok(arm),
+            Some(other) => Err(Error::input(format!(
+                "the record belongs to arm `{}`, but is read as one of arm `{}`",
+                other.id, arm.id
             ))
-            .hint("check whether the paths of the two arms were exchanged; records that are meant for \
-                 any arm name none")),
-            (Some(arm), Some((name, None))) => {
-                let said = format!("the record calls the arm `{name}`");
-                recorded.notices.push(Notice::with("other_arm_name", said));
-                Ok(arm)
-            }
-            (Some(arm), _) => Ok(arm),
+            .hint("are the paths of the arms exchanged?")),
         }
     }
 

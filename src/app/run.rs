@@ -42,7 +42,7 @@ pub fn run(options: &RunOptions, talk: &mut Talk) -> Result<Decided> {
         .out
         .clone()
         .unwrap_or_else(|| Path::new("runs").join(plan.run.as_str()));
-    let source = Source::Folder(options.suite.clone());
+    let source = Source::Folder(load::absolute(&options.suite));
     let store = RunStore::create(&folder, &plan, &suite, source)?;
     talk(&format!("run {} in {}", plan.run, folder.display()));
     let root = arms_file.parent().unwrap_or(Path::new(""));

@@ -32,6 +32,11 @@ pub use validate::{CheckTraces, Validation, validate};
 
 use crate::base::Error;
 
+/// The path as it is from anywhere, so that a run finds its suite from another folder too.
+pub fn absolute(path: &Path) -> std::path::PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
 /// Reads one JSON file.
 ///
 /// # Errors

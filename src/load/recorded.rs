@@ -161,10 +161,23 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         if kind.is_dir() {
             collect(&path, found)?;
         } else if ending(&path).is_some() && path.is_file() {
+            if kind.is_symlink() && leaves(&path, folder) {
+                return Err(Error::input("the link leads out of its folder")
+                    .in_file(path)
+                    .hint("copy the traces into the folder"));
+            }
             found.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether a link leads out of the folder that holds it.
+fn leaves(link: &Path, folder: &Path) -> bool {
+    match (fs::canonicalize(link), fs::canonicalize(folder)) {
+        (Ok(target), Ok(folder)) => !target.starts_with(folder),
+        _ => true,
+    }
 }
 
 /// How the file's name says that it is one of traces.

@@ -60,6 +60,9 @@ impl PlanOptions {
     }
 }
 
+/// The most trials of a plan: what reports are made for, ten times over.
+pub const MOST_TRIALS: u64 = 10_000_000;
+
 /// The seed of a plan for which none was given.
 pub const DEFAULT_SEED: u64 = 7;
 
@@ -80,7 +83,9 @@ pub fn lock(suite: &Suite, arms: &[Arm], options: &PlanOptions) -> Result<Plan> 
         check_roles(decision, arms)?;
     }
     check_data(suite.spec.data, arms)?;
-    Ok(Plan::lock(body(suite, arms, decision, options)))
+    let body = body(suite, arms, decision, options);
+    check_size(&body)?;
+    Ok(Plan::lock(body))
 }
 
 fn body(
@@ -183,6 +188,19 @@ fn check_data(data: DataClass, arms: &[Arm]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A plan that no machine can hold is a slip of the keyboard.
+pub(crate) fn check_size(body: &PlanBody) -> Result<()> {
+    let per_task: u64 = body.arms.iter().map(|a| u64::from(a.trials)).sum();
+    let planned = per_task.saturating_mul(body.tasks.len() as u64);
+    if planned <= MOST_TRIALS {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{planned} trials are planned; at most {MOST_TRIALS} can be"
+    ))
+    .hint("lower `--trials`"))
 }
 
 /// Baseline first, then candidate, then the others by name.

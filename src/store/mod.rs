@@ -22,7 +22,7 @@ use crate::base::Error;
 
 /// Turns a database error into ours, with a hint where we know one.
 fn sql(error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, NotADatabase, ReadOnly};
+    use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, NotADatabase, ReadOnly, SystemIoFailure};
     let code = match &error {
         rusqlite::Error::SqliteFailure(failure, _) => Some(failure.code),
         _ => None,
@@ -31,6 +31,9 @@ fn sql(error: rusqlite::Error) -> Error {
     match code {
         Some(DiskFull) => ours.hint(
             "the file system is full; what was stored before is intact: free some space and run the command again",
+        ),
+        Some(SystemIoFailure) => ours.hint(
+            "most often the file system is full, or it went away; what was stored before is intact",
         ),
         Some(DatabaseBusy) => ours.hint("another process holds the database"),
         Some(NotADatabase) => ours.hint("run.sqlite is not a database of this tool, or it was damaged"),

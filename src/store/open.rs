@@ -138,6 +138,12 @@ impl RunStore {
     pub fn open(dir: &Path) -> Result<Self> {
         let plan = read_plan(dir)?;
         let lock = lock(dir)?;
+        let path = dir.join("run.sqlite");
+        if !path.exists() {
+            return Err(Error::refused("the run is damaged: run.sqlite is missing")
+                .in_file(path)
+                .hint("restore it, or start a new run"));
+        }
         let db = database(dir)?;
         let store = Self {
             dir: dir.to_path_buf(),

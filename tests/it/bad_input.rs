@@ -278,7 +278,7 @@ fn two_recordings_that_were_exchanged() {
     };
     place.write("s/logs/a.jsonl", lines(&named("b")));
     let error = refused(&place, "run", 2, "run s --out other");
-    says(&error, &["arm `b`", "for arm `a`", "exchanged"]);
+    says(&error, &["arm `b`", "one of arm `a`", "exchanged"]);
     // A name that no arm of the plan has is only another name.
     place.write("s/logs/a.jsonl", lines(&named("model-a")));
     place.expect(3, "run s --out third");

@@ -321,9 +321,11 @@ fn one_or_two_threads_and_a_second_time_give_the_same_bytes() {
 fn golden_check_exits_with_0_and_1() {
     let place = Place::new();
     place.copy_suite("refunds", "refunds");
+    let tasks = place.files("refunds/tasks").len();
     let good = place.expect(0, "golden check refunds");
     assert!(
-        good.stdout.ends_with("8 checked, 0 failed\n"),
+        good.stdout
+            .ends_with(&format!("{tasks} checked, 0 failed\n")),
         "{}",
         good.stdout
     );
@@ -370,7 +372,7 @@ fn golden_check_exits_with_0_and_1() {
         gone.stdout
     );
     assert!(
-        gone.stdout.contains("8 checked, 1 failed"),
+        gone.stdout.contains(&format!("{tasks} checked, 1 failed")),
         "{}",
         gone.stdout
     );

@@ -65,9 +65,9 @@ pub(super) fn remove(value: &mut Value, message: bool, said: bool) {
         Value::Object(members) => {
             members.retain(|key, member| {
                 let key = plain(key);
-                let named = OF_PROVIDERS.contains(&key.as_str())
-                    || (message && OF_MESSAGES.contains(&key.as_str()));
-                !named && (!message || !is_reasoning_part(member))
+                let of_message = OF_MESSAGES.contains(&key.as_str()) || is_reasoning_part(member);
+                let hidden = OF_PROVIDERS.contains(&key.as_str()) || (message && of_message);
+                !hidden
             });
             let members = members.iter_mut();
             members.for_each(|(_, member)| remove(member, message, said));
