@@ -269,6 +269,22 @@ fn a_reward_of_a_table_that_is_not_a_number() {
 }
 
 #[test]
+fn two_recordings_that_were_exchanged() {
+    let place = stored();
+    let named = |arm: &str| -> Vec<Value> {
+        let mut records = log();
+        records.iter_mut().for_each(|r| r["arm"] = json!(arm));
+        records
+    };
+    place.write("s/logs/a.jsonl", lines(&named("b")));
+    let error = refused(&place, "run", 2, "run s --out other");
+    says(&error, &["arm `b`", "one of arm `a`", "exchanged"]);
+    // A name that no arm of the plan has is only another name.
+    place.write("s/logs/a.jsonl", lines(&named("model-a")));
+    place.expect(3, "run s --out third");
+}
+
+#[test]
 fn an_arm_that_is_absent() {
     let place = stored();
     let error = refused(&place, "run", 2, "compare run --candidate nobody");

@@ -160,3 +160,87 @@ fn a_misspelt_key_is_not_skipped() {
     );
     assert!(error.unwrap_err().message().contains("unknown key `secnd`"));
 }
+
+/// What passed through private tools, hidden reasoning, and keys must not get
+/// past the importers on any way.
+#[test]
+fn nothing_hidden_gets_past_an_importer() {
+    const SECRET: &str = "SECRETXYZZY";
+    let user = json!({"role": "user", "content": "go"});
+    let done = |text: &str| json!({"role": "assistant", "content": text});
+    let think = |id: serde_json::Value, name: &str| {
+        json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "function": {"name": name, "arguments": format!("{{\"t\": \"{SECRET}\"}}")}}]})
+    };
+    let echo =
+        |id: serde_json::Value| json!({"role": "tool", "tool_call_id": id, "content": SECRET});
+    let chats = [
+        json!([
+            user,
+            think(json!("1"), "think"),
+            echo(json!("1")),
+            echo(json!("1")),
+            done("x")
+        ]),
+        json!([
+            user,
+            think(json!(5), "functions.think"),
+            echo(json!(5)),
+            done("x")
+        ]),
+        json!([
+            user,
+            think(json!("1"), "think"),
+            echo(json!("zz")),
+            done("x")
+        ]),
+        json!([user, done(&format!("<reasoning>{SECRET}</reasoning>x"))]),
+        json!([user, done(&format!("[THINK]{SECRET}[/THINK]x"))]),
+        json!([
+            user,
+            done(&format!(
+                "<|channel|>analysis<|message|>{SECRET}<|end|><|channel|>final<|message|>x"
+            ))
+        ]),
+    ];
+    let native = |events: serde_json::Value| {
+        let events = events.as_array().unwrap().clone();
+        let lines = events.into_iter().enumerate().map(|(i, mut event)| {
+            event["sequence"] = json!(i);
+            format!("{event}\n")
+        });
+        lines.collect::<String>()
+    };
+    let call = json!({"kind": "tool_call", "capability": "think", "call_id": "1", "payload": {"t": SECRET}});
+    let natives = [
+        json!([call, {"kind": "tool_result", "parent": 0, "payload_preview": SECRET}]),
+        json!([call, {"kind": "tool_error", "payload": SECRET}]),
+        json!([{"kind": "tool_result", "call_id": "1", "payload": SECRET}, call]),
+        json!([call, {"kind": "effect", "call_id": "1", "payload": SECRET}]),
+        json!([{"kind": "decision", "payload": {"choice": "a", "meta": {"reasoning": SECRET}}}]),
+        json!([{"kind": "model_result", "payload": {"content": format!("<think>{SECRET}</think>hi")}}]),
+        json!([{"kind": "model_call", "payload": {"headers": {"authorization": format!("Bearer {SECRET}")}}}]),
+    ];
+    let small = json!({"tools": [{"name": "think", "arguments": {"t": SECRET}, "result": SECRET}],
+        "final": format!("<thought>{SECRET}</thought>x")});
+    let chats = chats
+        .iter()
+        .map(|c| (TraceFormat::OpenaiChat, c.to_string()));
+    let natives = natives
+        .iter()
+        .map(|n| (TraceFormat::Native, native(n.clone())));
+    let mut options = ImportOptions::new("log", "stem");
+    options.private_tools.insert("think".to_owned());
+    for (format, text) in chats
+        .chain(natives)
+        .chain([(TraceFormat::Small, small.to_string())])
+    {
+        assert!(text.contains(SECRET));
+        import::read(format, &mut text.as_bytes(), &options, &mut |trial| {
+            let kept = format!("{trial:?}");
+            assert!(!kept.contains(SECRET), "{text}\n{kept}");
+            Ok(())
+        })
+        .unwrap();
+    }
+}

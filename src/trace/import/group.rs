@@ -28,29 +28,57 @@ pub(crate) struct Group {
     lines: Vec<Line>,
     /// Line number of every sequence.
     numbers: HashMap<u64, u64>,
+    /// Sequence of its `trial_end`.
+    end: Option<u64>,
 }
 
 impl Group {
     /// Begins a group with its first line.
-    pub fn new(first: Line) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// As [`Group::add`].
+    pub fn new(first: Line, options: &ImportOptions) -> Result<Self> {
         let mut group = Self {
             ids: ChainIds::default(),
             lines: vec![],
             numbers: HashMap::new(),
+            end: None,
         };
-        group.add(first);
-        group
+        group.add(first, options)?;
+        Ok(group)
     }
 
     /// Adds a line.
-    pub fn add(&mut self, line: Line) {
+    ///
+    /// # Errors
+    ///
+    /// An input error if it names another task, arm or trial number than the trial's earlier lines.
+    pub fn add(&mut self, line: Line, options: &ImportOptions) -> Result<()> {
         let (ids, wire) = (&mut self.ids, &line.wire);
-        fill(&mut ids.run_id, &wire.run_id);
-        fill(&mut ids.task, &wire.task);
-        fill(&mut ids.arm, &wire.arm);
-        ids.trial = ids.trial.or(wire.trial);
+        ids.run_id = ids.run_id.take().or(wire.run_id.clone());
+        let filled = fill("task", &mut ids.task, &wire.task)
+            .and_then(|()| fill("arm", &mut ids.arm, &wire.arm))
+            .and_then(|()| fill("trial number", &mut ids.trial, &wire.trial));
+        filled.map_err(|why| {
+            let name = wire.trial_id.as_ref().or(wire.run_id.as_ref());
+            let name = name.map_or("of this file", String::as_str);
+            Error::input(format!("two trials with one id: trial `{name}` has {why}"))
+                .at(&options.source_name, line.number)
+                .hint("give every trial its own `trial_id`")
+        })?;
+        if wire.kind == EventKind::TrialEnd {
+            self.end = self.end.or(Some(wire.sequence));
+        }
         self.numbers.insert(wire.sequence, line.number);
         self.lines.push(line);
+        Ok(())
+    }
+
+    /// Whether all events up to its `trial_end` are there.
+    pub fn is_complete(&self) -> bool {
+        self.end
+            .is_some_and(|end| self.lines.len() as u64 == end.saturating_add(1))
     }
 
     /// The line on which the trial began.
@@ -105,9 +133,21 @@ impl Group {
     }
 }
 
-fn fill(known: &mut Option<String>, found: &Option<String>) {
-    if known.is_none() {
-        known.clone_from(found);
+/// Takes over what a line says of its trial; the error says that an earlier line said otherwise.
+fn fill<T: Clone + PartialEq + std::fmt::Display>(
+    what: &str,
+    known: &mut Option<T>,
+    found: &Option<T>,
+) -> std::result::Result<(), String> {
+    match (&known, found) {
+        (Some(known), Some(found)) if known != found => {
+            Err(format!("the {what} `{known}` and the {what} `{found}`"))
+        }
+        (None, Some(found)) => {
+            *known = Some(found.clone());
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 

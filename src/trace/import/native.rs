@@ -20,13 +20,14 @@ use crate::trace::import::{ImportOptions, Sink, keys, redact};
 
 /// Reads all trials of an event log.
 ///
-/// A trial is passed on at its `trial_end`, so that only unfinished ones are held in memory; at the
-/// end of the source the unfinished ones follow, marked as truncated.
+/// A trial is passed on when all its events up to its `trial_end` are there, in whatever order their
+/// lines stand, so that only unfinished ones are held in memory; at the end of the source the
+/// unfinished ones follow, marked as truncated.
 ///
 /// # Errors
 ///
 /// An input error that names source and line: not JSON, an unknown key or kind, two trials with one
-/// id, two events with one sequence.
+/// id, two events with one sequence, two tasks, arms or trial numbers of one trial.
 pub fn read(input: &mut dyn BufRead, options: &ImportOptions, sink: &mut Sink<'_>) -> Result<()> {
     let sink = &mut redact::before(options, sink);
     let trouble = |error: std::io::Error, line: u64| {
@@ -115,7 +116,6 @@ impl Trials {
     fn add(&mut self, line: Line, options: &ImportOptions) -> Result<Option<Group>> {
         let key = key(&line.wire);
         let number = line.number;
-        let is_end = line.wire.kind == crate::model::trace::EventKind::TrialEnd;
         if let Some(ended) = self.ended.get(&key) {
             return Err(twice(&line, "ended", *ended, options));
         }
@@ -132,11 +132,11 @@ impl Trials {
                 if let Some(earlier) = group.line_of(line.wire.sequence) {
                     return Err(twice(&line, "has this sequence already", earlier, options));
                 }
-                group.add(line);
+                group.add(line, options)?;
             }
-            None => drop(self.open.insert(at, Group::new(line))),
+            None => drop(self.open.insert(at, Group::new(line, options)?)),
         }
-        if !is_end {
+        if !self.open.get(&at).is_some_and(Group::is_complete) {
             return Ok(None);
         }
         self.keys.remove(&key);
@@ -259,6 +259,25 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_may_end_before_its_last_line() {
+        let text = [
+            line("a", 2, "trial_end", ""),
+            line("a", 0, "trial_start", ""),
+            line("b", 0, "trial_start", ""),
+            line("a", 1, "final", ""),
+            line("b", 1, "trial_end", ""),
+        ]
+        .concat();
+        let trials = read_all(&text).unwrap();
+        let events: Vec<usize> = trials
+            .iter()
+            .map(|t| t.trace.as_ref().unwrap().events.len())
+            .collect();
+        assert_eq!(events, [3, 2]);
+        assert!(trials.iter().all(|t| t.status.is_valid()));
+    }
+
+    #[test]
     fn an_incomplete_trial_is_infrastructure() {
         let gap = [
             line("a", 0, "trial_start", ""),
@@ -304,6 +323,15 @@ mod tests {
             (
                 line("a", 0, "final", ",\"trial\":-1"),
                 "not an event: invalid value",
+            ),
+            (
+                line("a", 1, "final", ",\"task\":\"x\"")
+                    + &line("a", 2, "final", ",\"task\":\"y\""),
+                "trial `a` has the task `x` and the task `y`",
+            ),
+            (
+                line("a", 1, "final", ",\"trial\":1") + &line("a", 2, "final", ",\"trial\":2"),
+                "trial `a` has the trial number `1` and the trial number `2`",
             ),
             (
                 line("b", 0, "trial_start", "").repeat(2),
