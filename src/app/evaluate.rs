@@ -158,7 +158,7 @@ impl<'a> Evaluation<'a> {
         if let (Some(decision), Some((a, b))) = (&self.decision, self.roles()) {
             self.compare(&mut report, &context, &segments, decision, (a, b))?;
         }
-        report.notices = self.notices(&report);
+        report.notices = self.notices(&report)?;
         Ok(report)
     }
 
@@ -352,7 +352,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn notices(&self, report: &Report) -> Vec<RunNotice> {
+    fn notices(&self, report: &Report) -> Result<Vec<RunNotice>> {
         let mut notices = Vec::new();
         let mut say = |code: &str, text: String| {
             notices.push(RunNotice {
@@ -386,7 +386,38 @@ impl<'a> Evaluation<'a> {
                 "the suite declares no rules, so nothing was decided".to_owned(),
             );
         }
-        notices
+        for (arm, tools) in self.undeclared_tools()? {
+            say(
+                "undeclared_tools",
+                format!(
+                    "{arm} called tools that the suite does not declare, so they count as reading: {tools}"
+                ),
+            );
+        }
+        Ok(notices)
+    }
+
+    /// Calls of tools that the suite does not declare, by arm: a tool under another name would not
+    /// count as writing.
+    fn undeclared_tools(&self) -> Result<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        for arm in &self.arms {
+            let store = self.stores[arm.store];
+            let declared = store.suite()?.spec.tools;
+            if declared.is_empty() {
+                continue;
+            }
+            let called = store.called_tools(&arm.stored)?;
+            let unknown: Vec<String> = called
+                .iter()
+                .filter(|(tool, _)| !declared.contains_key(*tool))
+                .map(|(tool, calls)| format!("{tool} ({calls} calls)"))
+                .collect();
+            if !unknown.is_empty() {
+                found.push((arm.info.name.clone(), unknown.join(", ")));
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -11,6 +11,7 @@ pub mod recorded;
 pub mod report;
 mod rules_of_report;
 pub mod run;
+pub mod show;
 pub mod sizing;
 pub mod stats;
 mod tables;

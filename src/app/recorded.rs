@@ -60,7 +60,8 @@ pub fn record(
     Ok(())
 }
 
-fn of_arm(suite: &Suite, arm: &RecordedArm, malformed_is_agent: bool) -> ReadOptions {
+/// How the recording of an arm of a suite is read.
+pub(super) fn of_arm(suite: &Suite, arm: &RecordedArm, malformed_is_agent: bool) -> ReadOptions {
     let mut options = ReadOptions::new(Some(suite), malformed_is_agent);
     options.files.format = arm.format;
     options

@@ -124,6 +124,9 @@ pub fn plan(command: &SizingCommand) -> Result<Sizing> {
             Error::input(format!("no margin is known for {metric}"))
                 .hint("give one with `--margin`, or declare it in the suite's decision")
         })?;
+    if let Some(problem) = metric.margin_problem(margin) {
+        return Err(Error::input(problem));
+    }
     let level = Level::new(1.0 - decision.alpha)?;
     let pilot = command
         .pilot

@@ -17,7 +17,11 @@ use crate::stats::Level;
 /// If the file is not such an array. A single case that cannot be computed has its error in its own
 /// answer.
 pub fn stats(file: &Path) -> Result<Value> {
-    let Value::Array(cases) = load::json_value(file)? else {
+    let cases = match file == Path::new("-") {
+        true => load::json_from_stdin()?,
+        false => load::json_value(file)?,
+    };
+    let Value::Array(cases) = cases else {
         return Err(
             Error::input("expected a JSON array of {id, method, params, input}").in_file(file),
         );
@@ -25,6 +29,13 @@ pub fn stats(file: &Path) -> Result<Value> {
     Ok(Value::Array(
         cases.iter().map(calculator::calculate).collect(),
     ))
+}
+
+/// 0, or 2 where some case could not be computed.
+pub fn exit_code(answers: &Value) -> u8 {
+    let failed = |answer: &Value| answer.get("error").is_some();
+    let any = answers.as_array().is_some_and(|all| all.iter().any(failed));
+    if any { 2 } else { 0 }
 }
 
 /// What to simulate.

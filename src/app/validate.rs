@@ -1,17 +1,86 @@
 //! `assize validate` and `assize schema`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::recorded::{ReadOptions, read_trials};
-use crate::base::{Error, Result};
+use super::recorded::{self, ReadOptions, read_trials};
+use crate::base::{Error, Result, TaskId};
 use crate::load::recorded::traces_in;
 use crate::load::{self, Validation};
+use crate::model::arm::ArmSpec;
+use crate::model::suite::Suite;
 
-/// Lists every problem of suites, arms, tasks and traces.
+/// Problems of one recording that are listed; more of them are mostly the same again.
+const MOST: usize = 20;
+
+/// Lists every problem of suites, arms, tasks and traces; of suites in which nothing else is wrong,
+/// also those of the recordings of their arms.
 pub fn validate(paths: &[PathBuf]) -> Validation {
-    load::validate(paths, &trace_problems)
+    let mut found = load::validate(paths, &trace_problems);
+    for dir in found.sound.clone() {
+        recordings(&dir, &mut found);
+    }
+    found
+}
+
+fn recordings(dir: &Path, found: &mut Validation) {
+    let arms_file = dir.join("arms.yaml");
+    if !arms_file.exists() {
+        return;
+    }
+    let loaded = load::suite(dir).and_then(|suite| {
+        let arms = load::arms(&arms_file, &load::recorded::content_digest)?;
+        Ok((suite.suite, arms))
+    });
+    let (suite, arms) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => return found.problems.push(error),
+    };
+    for arm in &arms {
+        let ArmSpec::Recorded(recorded) = &arm.spec;
+        found.traces += 1;
+        let options = recorded::of_arm(&suite, recorded, false);
+        let planned = recorded.trials.unwrap_or(suite.spec.trials);
+        let problems = recording(&suite, &dir.join(&recorded.path), &options, planned);
+        found.problems.extend(problems);
+    }
+}
+
+/// The problems of one arm's recording: what breaks its format, unknown tasks, trials that come twice
+/// or that nobody planned.
+fn recording(suite: &Suite, path: &Path, options: &ReadOptions, planned: u32) -> Vec<Error> {
+    let mut problems = Vec::new();
+    let mut seen: HashMap<TaskId, Vec<Option<u32>>> = HashMap::new();
+    let read = read_trials(path, options, &mut |trial| {
+        let problem = |text: String| Error::input(text).at(path, trial.place);
+        if suite.task(&trial.task).is_none() {
+            problems.push(problem(format!(
+                "task `{}` is not in the suite",
+                trial.task
+            )));
+        }
+        let of_task = seen.entry(trial.task.clone()).or_default();
+        if trial.index.is_some() && of_task.contains(&trial.index) {
+            problems.push(problem(format!(
+                "two trials with one id: task `{}`",
+                trial.task
+            )));
+        }
+        of_task.push(trial.index);
+        if of_task.len() as u64 == u64::from(planned) + 1 {
+            let text = format!(
+                "task `{}` has more than the {planned} planned trials",
+                trial.task
+            );
+            problems.push(problem(text).hint("set the arm's `trials` in arms.yaml"));
+        }
+        Ok(())
+    });
+    problems.extend(read.err());
+    problems.truncate(MOST);
+    problems
 }
 
 /// The JSON Schema of a file format.

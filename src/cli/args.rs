@@ -69,7 +69,24 @@ pub enum Command {
     },
     /// Freeze golden traces, or check traces against a suite's contracts
     Golden(GoldenArgs),
-    /// Re-derive every digest of a run
+    /// Show one trial: its status, grades, and events
+    Show {
+        /// Run folder
+        run: PathBuf,
+        /// Arm
+        #[arg(long)]
+        arm: String,
+        /// Task
+        #[arg(long)]
+        task: String,
+        /// Trial number
+        #[arg(long)]
+        trial: u32,
+        /// Only these events, e.g. 60,61
+        #[arg(long, value_delimiter = ',')]
+        events: Vec<u64>,
+    },
+    /// Re-derive every digest of a run, and every grade
     Verify {
         /// Run folder
         run: PathBuf,
@@ -226,8 +243,11 @@ pub struct PlanArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct StatsArgs {
-    /// JSON file
+    /// JSON file; - for standard input
     pub file: Option<PathBuf>,
+    /// List the ids of all methods
+    #[arg(long)]
+    pub list: bool,
     #[command(subcommand)]
     pub command: Option<StatsCommand>,
 }
@@ -243,7 +263,8 @@ pub struct CoverageArgs {
     /// Method id, e.g. sen_cp or bp_hall
     #[arg(long)]
     pub method: String,
-    /// Named grid of designs
+    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, difficulty, clusters,
+    /// differences, breaks, difference-clusters, amounts, judged
     #[arg(long, conflicts_with = "cells")]
     pub grid: Option<String>,
     /// JSON file with one design, or an array of designs

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::app;
-use crate::base::{Error, Result};
+use crate::base::{ArmId, Error, Result, TaskId};
 use args::{Args, Command, Format, StatsArgs, StatsCommand};
 
 /// Runs the command line and returns the process's exit code.
@@ -75,6 +75,22 @@ fn dispatch(args: Args) -> Result<u8> {
             Ok(0)
         }
         Command::Golden(golden) => render::golden(&app::golden::golden(&golden.task())?, format),
+        Command::Show {
+            run,
+            arm,
+            task,
+            trial,
+            events,
+        } => {
+            let command = app::show::ShowCommand {
+                run,
+                arm: ArmId::new(arm),
+                task: TaskId::new(task),
+                trial,
+                events,
+            };
+            render::shown(&app::show::show(&command)?, format)
+        }
         Command::Verify { run } => render::verification(&app::verify::verify(&run)?, format),
         Command::Plan(plan) => render::sizing(&app::sizing::plan(&plan.options()?)?, format),
         Command::Stats(stats) => self::stats(&stats, format),
@@ -86,9 +102,11 @@ fn stats(args: &StatsArgs, format: Format) -> Result<u8> {
         (Some(StatsCommand::Coverage(coverage)), _) => {
             render::coverage(&app::stats::coverage(&coverage.options())?, format)
         }
+        (None, _) if args.list => render::methods(),
         (None, Some(file)) => {
-            render::json(&app::stats::stats(file)?)?;
-            Ok(0)
+            let answers = app::stats::stats(file)?;
+            render::json(&answers)?;
+            Ok(app::stats::exit_code(&answers))
         }
         (None, None) => Err(Error::input("name a JSON file of cases, or `coverage`")),
     }

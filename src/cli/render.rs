@@ -1,5 +1,6 @@
 //! Results as text for people or JSON for scripts.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
@@ -7,9 +8,11 @@ use serde::Serialize;
 use super::args::Format;
 use super::wants_json;
 use crate::app::Decided;
+use crate::app::calculator;
 use crate::app::coverage::{self, CellResult};
 use crate::app::golden::{CheckedTrace, Golden};
 use crate::app::import::Imported;
+use crate::app::show::Shown;
 use crate::app::sizing::{Design, Sizing};
 use crate::base::{Error, Result};
 use crate::load::Validation;
@@ -52,6 +55,14 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
         return Ok(gate.exit_code);
     }
     let mut text = String::new();
+    if let Some(first) = done.report.comparisons.first() {
+        text.push_str(&format!(
+            "{} against {}: candidate − baseline, or × (candidate / baseline), with {:.0} % interval\n",
+            first.candidate,
+            first.baseline,
+            100.0 * first.level
+        ));
+    }
     for comparison in done
         .report
         .comparisons
@@ -60,14 +71,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
     {
         text.push_str(&comparison_line(comparison));
     }
-    for estimate in done
-        .report
-        .estimates
-        .iter()
-        .filter(|e| e.status == EstimateStatus::NotMeasured)
-    {
-        text.push_str(&not_measured_line(estimate));
-    }
+    text.push_str(&not_measured(&done.report.estimates));
     if gate.rules.is_empty() {
         text.push_str("gate: none; the suite declares no rules, so nothing was decided\n");
     } else {
@@ -97,30 +101,61 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
 
 fn comparison_line(row: &ComparisonRow) -> String {
     let number = |v: Option<f64>| v.map_or("–".to_owned(), |v| format!("{v:.3}"));
+    let sign = if row.contrast == "ratio" { "×" } else { "" };
+    let better = if row.direction == "gain" {
+        "more is better"
+    } else {
+        "less is better"
+    };
     let reason = row
         .reason
         .as_deref()
-        .map(|r| format!(": {r}"))
+        .map(|r| format!(": {}", explained(r)))
         .unwrap_or_default();
     format!(
-        "{:<12} {:<22} {:>7} [{}, {}]  {}{reason}\n",
+        "{:<12} {:<20} {:>8} [{}, {}]  {}{reason}  ({better})\n",
         row.dimension.name(),
         row.metric,
-        number(row.value),
+        format!("{sign}{}", number(row.value)),
         number(row.low),
         number(row.high),
         row.decision.name()
     )
 }
 
-fn not_measured_line(row: &EstimateRow) -> String {
-    let reason = row.reason.as_deref().unwrap_or("");
-    format!(
-        "{:<12} {:<22} not measured in {}: {reason}\n",
-        row.dimension.name(),
-        row.metric,
-        row.arm
-    )
+/// A reason with what can be done about it, where something can.
+fn explained(reason: &str) -> String {
+    match reason {
+        "schedule" => "schedule (the arms did not run alternately; if time of day played no part, declare `schedule: assumed` under `decision`, or give --assume-schedule when the run is made)".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// One line per reason: which metrics were not measured, and in which arms.
+fn not_measured(rows: &[EstimateRow]) -> String {
+    let mut by_reason: BTreeMap<(&str, Vec<&str>), Vec<&str>> = BTreeMap::new();
+    let mut arms_of: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for row in rows
+        .iter()
+        .filter(|e| e.status == EstimateStatus::NotMeasured)
+    {
+        let reason = row.reason.as_deref().unwrap_or("");
+        arms_of
+            .entry((reason, &row.metric))
+            .or_default()
+            .push(&row.arm);
+    }
+    for ((reason, metric), arms) in arms_of {
+        by_reason.entry((reason, arms)).or_default().push(metric);
+    }
+    let line = |((reason, arms), metrics): ((&str, Vec<&str>), Vec<&str>)| {
+        format!(
+            "not measured in {} ({reason}): {}\n",
+            arms.join(", "),
+            metrics.join(", ")
+        )
+    };
+    by_reason.into_iter().map(line).collect()
 }
 
 /// Prints what an import did.
@@ -212,7 +247,12 @@ fn checked(results: &[CheckedTrace], format: Format) -> Result<u8> {
             .as_ref()
             .map_or(String::new(), |f| format!(" {}", f.display()));
         let hash = result.path_hash.as_deref().unwrap_or("no trace");
-        text.push_str(&format!("{mark} {} {hash}{file}\n", result.task));
+        let drift = if result.passed() && result.drifted {
+            " (path differs from the golden trace, as the contract allows)"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{mark} {} {hash}{file}{drift}\n", result.task));
         for failure in &result.failures {
             let events: Vec<String> = failure.events.iter().map(u64::to_string).collect();
             let events = if events.is_empty() {
@@ -302,5 +342,45 @@ pub fn sizing(found: &Sizing, format: Format) -> Result<u8> {
     }
     text.push_str(&found.advice);
     print(&text)?;
+    Ok(0)
+}
+
+/// Prints the ids of all methods of the calculator.
+pub fn methods() -> Result<u8> {
+    print(&calculator::METHODS.join("\n"))?;
+    Ok(0)
+}
+
+/// Prints one trial.
+pub fn shown(found: &Shown, format: Format) -> Result<u8> {
+    if wants_json(format) {
+        json(found)?;
+        return Ok(0);
+    }
+    let trial = &found.trial;
+    let mut text = format!(
+        "arm {}, task {}, trial {}: {}\n",
+        trial.arm, trial.task, trial.index, trial.status
+    );
+    for grade in &found.grades {
+        let events: Vec<String> = grade.events.iter().map(u64::to_string).collect();
+        let detail = if grade.detail.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", grade.detail)
+        };
+        text.push_str(&format!(
+            "{:<12} {:<24} {:<15} events {}{detail}\n",
+            grade.dimension.name(),
+            grade.rule,
+            grade.finding.name(),
+            events.join(" ")
+        ));
+    }
+    for event in &found.events {
+        text.push_str(&serde_json::to_string(event).map_err(|e| Error::io(e.to_string()))?);
+        text.push('\n');
+    }
+    print(text.trim_end())?;
     Ok(0)
 }

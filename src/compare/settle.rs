@@ -23,7 +23,9 @@ pub struct Question<'a> {
 /// The number of tasks at which the comparison would be decided with power .80, given the spread seen
 /// in this run; `None` where the spread is not known or no number of tasks would do.
 pub fn settle(found: &Contrasted, question: &Question) -> Option<Settle> {
-    let variance = found.unit_variance?;
+    let Some(variance) = found.unit_variance else {
+        return at_least(found, question);
+    };
     let units_per_task = found.n_c? / found.tasks as f64;
     let loss = loss(found.value?, question.metric);
     let need = |distance: f64| -> Option<u64> {
@@ -54,6 +56,31 @@ pub fn settle(found: &Contrasted, question: &Question) -> Option<Settle> {
     Some(Settle {
         tasks,
         text: seen,
+        cost_usd: question.cost_per_task.map(|c| c * more as f64),
+    })
+}
+
+/// With the spread unknown, only the number of tasks below which a margin cannot be shown at all.
+fn at_least(found: &Contrasted, question: &Question) -> Option<Settle> {
+    let margin = question
+        .margin
+        .filter(|_| question.metric.contrast() == Contrast::Difference)?;
+    let need = Need {
+        margin,
+        assumed_loss: 0.0,
+        variance: 0.0,
+        power: POWER,
+        strict: question.strict,
+    };
+    let tasks = tasks_needed(need, question.level).ok()?.tasks;
+    let text = format!(
+        "at least {tasks} tasks: fewer cannot show a margin of {margin} even if they all agree (the spread between tasks is not known from {})",
+        found.tasks
+    );
+    let more = tasks.saturating_sub(found.tasks as u64);
+    Some(Settle {
+        tasks,
+        text,
         cost_usd: question.cost_per_task.map(|c| c * more as f64),
     })
 }

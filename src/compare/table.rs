@@ -109,14 +109,22 @@ pub fn compare(
 }
 
 /// The compared metrics that were measured in one of the arms; where no trial of either arm is valid,
-/// the main metric of each dimension, so that the report says that nothing can be decided.
+/// the main metric of each dimension that lost trials, so that the report says that nothing can be
+/// decided.
 fn compared_metrics(table: &ScoreTable, comparing: &Comparing) -> Vec<Metric> {
     let arms = [comparing.a, comparing.b];
     let nothing_valid = !arms.iter().any(|&arm| has_valid_trials(table, arm));
-    let wanted = |m: &Metric| {
-        let is_main = Metric::main(m.dimension()) == Some(*m);
-        arms.iter().any(|&arm| is_measured(table, arm, m.measure)) || (nothing_valid && is_main)
+    let lost = |m: &Metric| {
+        let missing = |&arm: &usize| {
+            TaskCells::gather(table, arm as u16, m)
+                .missing
+                .iter()
+                .any(|k| *k > 0)
+        };
+        Metric::main(m.dimension()) == Some(*m) && arms.iter().any(missing)
     };
+    let measured = |m: &Metric| arms.iter().any(|&arm| is_measured(table, arm, m.measure));
+    let wanted = |m: &Metric| measured(m) || (nothing_valid && lost(m));
     Metric::all()
         .into_iter()
         .filter(|m| m.is_compared())

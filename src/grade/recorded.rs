@@ -12,7 +12,15 @@ pub(crate) const TABLE: &str = "recorded in a results table";
 /// Puts recorded results where the trace gave neither a value nor the answer that there was no
 /// opportunity. The success is left to the outcome grader, which weighs it with other rules.
 pub(crate) fn fill(all: &mut TrialGrades, recorded: &BTreeMap<Measure, f64>) {
-    for (&measure, &value) in recorded {
+    let mut recorded = recorded.clone();
+    if let (Some(input), Some(output)) = (
+        recorded.get(&Measure::InputTokens),
+        recorded.get(&Measure::OutputTokens),
+    ) {
+        let sum = input + output;
+        recorded.entry(Measure::Tokens).or_insert(sum);
+    }
+    for (measure, value) in recorded {
         let slot = all.scores.iter_mut().find(|s| s.measure == measure);
         if measure == Measure::Success || slot.as_ref().is_some_and(|s| is_given(&s.cell)) {
             continue;

@@ -48,6 +48,16 @@ pub fn json_value(file: &Path) -> crate::base::Result<serde_json::Value> {
         .map_err(|e| Error::input(format!("not JSON: {e}")).at(file, e.line() as u64))
 }
 
+/// Reads JSON from standard input.
+///
+/// # Errors
+///
+/// If it is not JSON; with the line.
+pub fn json_from_stdin() -> crate::base::Result<serde_json::Value> {
+    serde_json::from_reader(std::io::stdin().lock())
+        .map_err(|e| Error::input(format!("not JSON: {e}")).at("standard input", e.line() as u64))
+}
+
 /// Several problems of one file or folder as one error; a single one stays itself.
 ///
 /// # Panics

@@ -22,6 +22,8 @@ pub struct Validation {
     pub arms: usize,
     /// Trace files and folders that were checked.
     pub traces: usize,
+    /// Folders of suites in which nothing was wrong, whose recordings can be read therefore.
+    pub sound: Vec<PathBuf>,
     /// Every problem, each with file and, where there is one, line.
     pub problems: Vec<Error>,
 }
@@ -99,6 +101,14 @@ fn check_traces(path: &Path, traces: CheckTraces, found: &mut Validation) {
 
 /// A suite with its arms file, where it has one.
 fn suite_folder(dir: &Path, found: &mut Validation) {
+    let before = found.problems.len();
+    suite_and_arms(dir, found);
+    if found.problems.len() == before {
+        found.sound.push(dir.to_path_buf());
+    }
+}
+
+fn suite_and_arms(dir: &Path, found: &mut Validation) {
     let checkup = suite::check(dir);
     found.suites += 1;
     found.tasks += checkup.tasks;

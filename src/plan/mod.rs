@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Digest, Error, Result, Seed};
-use crate::model::analysis::{DecisionSpec, Schedule};
+use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec, Schedule};
 use crate::model::arm::{Arm, ArmSpec};
 use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
@@ -66,9 +66,29 @@ pub const MOST_TRIALS: u64 = 10_000_000;
 /// The seed of a plan for which none was given.
 pub const DEFAULT_SEED: u64 = 7;
 
+/// Without a suite's rules, a margin says what must hold: the candidate is not worse by more.
+fn imply_rules(decision: &mut DecisionSpec) {
+    let metrics = decision
+        .margins
+        .keys()
+        .filter_map(|name| Metric::of_margin(name));
+    let rule = |metric: Metric| RuleSpec {
+        dimension: metric.dimension(),
+        metric: Some(metric.name()),
+        rule: RuleKind::NonInferior,
+        margin: None,
+        rate: None,
+    };
+    decision.rules = metrics.map(rule).collect();
+}
+
 /// A plan for imported trials: arms come with the imports, so none is checked yet.
 pub fn lock_for_import(suite: &Suite, options: &PlanOptions) -> Plan {
-    Plan::lock(body(suite, &[], decision(suite, options), options))
+    let mut decision = decision(suite, options);
+    if suite.spec.decision.is_none() {
+        decision.iter_mut().for_each(imply_rules);
+    }
+    Plan::lock(body(suite, &[], decision, options))
 }
 
 /// Locks a plan.

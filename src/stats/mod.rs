@@ -1,4 +1,5 @@
-//! Statistics on plain slices; every method is named as METHODS names it.
+//! Statistics on plain slices; every method is named as METHODS (`METHODS.md` beside this file) names
+//! it.
 //!
 //! In reading order:
 //!

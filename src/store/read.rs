@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{RunStore, sql};
 use crate::base::{ArmId, Error, Result, TaskId};
@@ -80,6 +80,45 @@ impl RunStore {
             .query_row(count, [arm.as_str()], |row| row.get::<_, i64>(0))
             .map_err(sql)
             .map(|n| n as u64)
+    }
+
+    /// One trial with its evidence; `None` if it is not stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn trial(&self, arm: &ArmId, task: &TaskId, index: u32) -> Result<Option<StoredTrial>> {
+        let select = "SELECT t.row FROM trials t JOIN arms a ON a.arm = t.arm
+                      JOIN tasks k ON k.task = t.task WHERE a.name = ?1 AND k.name = ?2 AND t.idx = ?3";
+        let row: Option<i64> = self
+            .db
+            .query_row(select, params![arm.as_str(), task.as_str(), index], |r| {
+                r.get(0)
+            })
+            .optional()
+            .map_err(sql)?;
+        match row {
+            Some(row) => Ok(self.trials_after(row - 1, 1)?.pop()),
+            None => Ok(None),
+        }
+    }
+
+    /// How often an arm called each tool that the trace names.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn called_tools(&self, arm: &ArmId) -> Result<BTreeMap<String, u64>> {
+        let select = "SELECT e.body ->> '$.capability' AS tool, count(*) FROM events e
+                      JOIN trials t ON t.row = e.trial JOIN arms a ON a.arm = t.arm
+                      WHERE a.name = ?1 AND e.kind = 'tool_call' AND tool IS NOT NULL GROUP BY 1";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let rows = select
+            .query_map([arm.as_str()], |r| {
+                Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)? as u64))
+            })
+            .map_err(sql)?;
+        rows.map(|row| row.map_err(sql)).collect()
     }
 
     /// The tasks of which an arm has a stored trial, however it ended.

@@ -383,3 +383,17 @@ mod generated {
         }
     }
 }
+
+#[test]
+fn every_listed_method_is_known_and_near_names_are_offered() {
+    for method in assize::app::calculator::METHODS {
+        let case = serde_json::json!({"id": method, "method": method, "input": {}});
+        let answer = assize::app::calculator::calculate(&case);
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(!message.contains("unknown method"), "{method}: {message}");
+    }
+    let case = serde_json::json!({"id": 1, "method": "kappa", "input": {}});
+    let answer = assize::app::calculator::calculate(&case);
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cohen_kappa"), "{message}");
+}

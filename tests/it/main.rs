@@ -22,6 +22,7 @@ mod layers;
 mod load;
 mod properties_stats;
 mod published;
+mod runs;
 mod shipped;
 mod shows;
 mod slow_judge;

@@ -229,10 +229,10 @@ fn the_page_says_who_wrote_before_speaking_and_whose_texts_differ() {
             .find(|l| l.contains(text))
             .unwrap_or_else(|| panic!("{text}"))
     };
-    let broken = line("broken in **42 of 45**");
+    let broken = line("in **42 of 45** trials that wrote");
     assert!(broken.contains(LLAMA) && broken.contains("must_ask_before_write"));
     assert!(broken.contains("trial 0, event 9:"), "{broken}");
-    let held = line("broken in **0 of 118**");
+    let held = line("in **0 of 118** trials that wrote");
     assert!(
         held.contains(GPT) && held.contains("must_ask_before_write"),
         "{held}"
@@ -550,10 +550,11 @@ fn provider_errors_in_a_table_are_nobodys_failure() {
         check_lost(&report, boundary);
         no_failure_of_a_lost_trial(&place, &format!("{boundary}-{status}"));
     }
-    // Without a suite nobody declared rules: the words are the same, and there is no gate.
+    // Without a suite the margin is the rule.
     table(&place, "provider_error");
     place.expect(0, "import table outcomes.csv --run bare --baseline gpt-4o --candidate llama-3.1-8b --margin outcome=0.05 --assume-schedule");
-    place.expect(0, "compare bare");
+    place.expect(4, "compare bare");
+    assert_eq!(place.report("bare").gate(), ("infrastructure", 4));
     check_lost(&place.report("bare"), "provider");
 }
 
@@ -569,7 +570,7 @@ fn five_tasks_that_always_pass_have_a_wide_interval() {
     }
     place.write("t.csv", rows);
     place.expect(0, "import table t.csv --run run --baseline a --candidate b --margin outcome=0.05 --assume-schedule");
-    place.expect(0, "compare run");
+    place.expect(3, "compare run");
     let report = place.report("run");
     for arm in ["a", "b"] {
         let rate = report.estimate(arm, "success_rate");
@@ -594,7 +595,7 @@ fn one_task_is_printed_and_decides_nothing() {
         }
         place.write("t.csv", rows);
         place.expect(0, &format!("import table t.csv --run {name} --baseline a --candidate b --margin outcome=0.05 --assume-schedule"));
-        place.expect(0, &format!("compare {name}"));
+        place.expect(3, &format!("compare {name}"));
         let report = place.report(name);
         for arm in ["a", "b"] {
             let rate = report.estimate(arm, "success_rate");
@@ -689,7 +690,7 @@ fn hostile_names_change_no_table_and_are_no_formulas() {
             .args(&roles);
         let done = super::common::Done::of(import.output().unwrap());
         assert_eq!(done.code, 0, "{done:#?}");
-        place.expect(0, &format!("compare {name}"));
+        place.expect(3, &format!("compare {name}"));
     }
     let page = place.read("hostile/report/report.md");
     assert_eq!(shape(&page), shape(&place.read("plain/report/report.md")));

@@ -48,6 +48,89 @@ const AREAS: &[fn(&str) -> Option<Method>] = &[
     time::method,
 ];
 
+/// The ids of all methods.
+pub const METHODS: &[&str] = &[
+    "alt_test",
+    "beta_mixture_sign_e_value",
+    "betting_capital_hedged",
+    "betting_cs",
+    "bonett_price",
+    "bp_hall",
+    "bp_hall_from_trials",
+    "bp_hall_p",
+    "clopper_pearson",
+    "clopper_pearson_midp",
+    "cluster_robust_pooled_mean",
+    "cohen_kappa",
+    "dawid_skene",
+    "decide",
+    "drift_statistic",
+    "fleiss_kappa",
+    "gate",
+    "geometric_mean_ratio",
+    "gwet_ac1",
+    "gwet_ac2",
+    "icc_anova_design_effect",
+    "jeffreys",
+    "kaplan_meier_median",
+    "kaplan_meier_survival",
+    "kendall_tau_b",
+    "korn_graubard",
+    "krippendorff_alpha",
+    "lang_reiczigel",
+    "lang_reiczigel_checked",
+    "length_bias_slope",
+    "majority_vote",
+    "manski_bounds",
+    "manski_bounds_tasks",
+    "manski_difference_tasks",
+    "mcnemar_chi2",
+    "mcnemar_exact",
+    "mcnemar_midp",
+    "missing_comparison",
+    "newcombe_paired_diff",
+    "noninferiority_decision",
+    "optimal_trials_per_task",
+    "p_adjust",
+    "paired_t_tasks",
+    "pass_at_k",
+    "pass_hat_k",
+    "poisson_clustered",
+    "poisson_garwood",
+    "poisson_rate_ratio_exact",
+    "position_swap",
+    "post_stratified_cp",
+    "post_stratified_jeffreys",
+    "post_stratified_levels",
+    "ppi_mean",
+    "ppi_paired_bp_hall",
+    "ppi_plus_plus_mean",
+    "quantile_clustered_inversion",
+    "quantile_order_statistic",
+    "ratio_of_means_jackknife",
+    "recovery_given_reached",
+    "rogan_gladen_delta",
+    "self_consistency",
+    "self_preference_did",
+    "sen_cp",
+    "sen_cp_w",
+    "sen_midp",
+    "sen_wilson",
+    "sign_flip_exact",
+    "spearman",
+    "tango_paired_diff",
+    "task_mean_t",
+    "task_screen",
+    "tasks_fixed_cp",
+    "tasks_needed_paired",
+    "tost_t",
+    "variance_components_binary",
+    "weighted_kappa",
+    "wilson",
+    "zero_event_tasks_needed",
+    "zero_event_upper",
+];
+
 /// Computes one case.
 ///
 /// # Examples
@@ -77,11 +160,28 @@ pub fn calculate_all(cases: &[Value]) -> Vec<Value> {
     cases.iter().map(calculate).collect()
 }
 
+/// Names the methods that a wrong id may have meant: those that hold it, or the nearest.
+fn unknown_method(name: &str) -> String {
+    let wrong = name.to_lowercase();
+    let mut near: Vec<&str> = METHODS
+        .iter()
+        .copied()
+        .filter(|m| m.contains(&wrong))
+        .collect();
+    if near.is_empty() {
+        near.extend(crate::trace::import::nearest(&wrong, METHODS));
+    }
+    match near.is_empty() {
+        true => format!("unknown method `{name}`; `assize stats --list` names all"),
+        false => format!("unknown method `{name}`; did you mean {}?", near.join(", ")),
+    }
+}
+
 fn answer(case: &Value) -> Result<Value, Problem> {
     let case = Fields::new(case, "case")?;
     let name = case.text("method")?;
     let Some(method) = AREAS.iter().find_map(|area| area(name)) else {
-        return Err(Problem::new("method", format!("unknown method `{name}`")));
+        return Err(Problem::new("method", unknown_method(name)));
     };
     let params = case.optional_object("params")?;
     let input = case.object("input")?;

@@ -31,8 +31,10 @@ pub(super) struct Findings {
 #[derive(Serialize)]
 struct BrokenLine {
     arm: String,
-    dimension: Dimension,
-    rule: String,
+    /// What was found: `max_calls (trajectory) broken`, or a sentence of the rule's own.
+    what: String,
+    /// Which trials it concerns.
+    whom: &'static str,
     broken: u64,
     concerned: u64,
     examples: Vec<Example>,
@@ -143,11 +145,25 @@ fn broken(rules: &[RuleRow]) -> Vec<BrokenLine> {
 fn broken_line(row: &RuleRow) -> BrokenLine {
     BrokenLine {
         arm: row.arm.clone(),
-        dimension: row.dimension,
-        rule: row.rule.clone(),
+        what: what(row),
+        whom: match row.rule.as_str() {
+            ASKING => "trials that wrote",
+            _ => "trials it concerns",
+        },
         broken: row.fail,
         concerned: row.pass + row.fail + row.value,
         examples: row.examples.iter().take(EXAMPLES).map(example).collect(),
+    }
+}
+
+/// The rule that the user is asked before the first write.
+const ASKING: &str = "must_ask_before_write";
+
+fn what(row: &RuleRow) -> String {
+    let rule = format!("{} ({})", row.rule, row.dimension);
+    match row.rule.as_str() {
+        ASKING => format!("{rule}: wrote before saying anything to the user"),
+        _ => format!("{rule} broken"),
     }
 }
 

@@ -28,7 +28,7 @@ fn decision_comes_first_and_findings_name_events() {
         top[2]
     );
     assert!(text.contains(
-        "llama-3.1-8b: must_ask_before_write (permission) broken in **42 of 45** trials it concerns; e.g. task-3 trial 0, events 2, 3:"
+        "llama-3.1-8b: must_ask_before_write (permission): wrote before saying anything to the user in **42 of 45** trials that wrote; e.g. task-3 trial 0, events 2, 3:"
     ));
     assert!(text.contains("**37 of 50 tasks had different user texts in the two arms**"));
     assert!(text.contains("742 tasks in all"));

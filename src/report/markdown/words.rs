@@ -157,7 +157,10 @@ const REASONS: &[(&str, &str)] = &[
         "the judge's calibration does not identify the rate",
     ),
     ("uncalibrated", "the judge has no valid calibration"),
-    ("schedule", "the arms were not run alternately"),
+    (
+        "schedule",
+        "the arms were not run alternately; where time of day played no part, declare it (schedule: assumed)",
+    ),
     (
         "screen_cannot_run",
         "some task has too few trials for a break to be shown",
@@ -296,7 +299,8 @@ mod tests {
     fn reasons_may_be_chains_or_sentences() {
         assert_eq!(
             reason("inconclusive: schedule; exploratory"),
-            "the arms were not run alternately; too few tasks to decide by"
+            "the arms were not run alternately; where time of day played no part, declare it \
+             (schedule: assumed); too few tasks to decide by"
         );
         assert_eq!(
             reason("shown to be worse: task_3"),

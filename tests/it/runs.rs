@@ -1,0 +1,189 @@
+//! What runs promise beyond single commands: plans that nobody stated, tampering, exchanged arms.
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::common::Place;
+
+fn table(rows: &[(&str, &str, u32, &str)]) -> String {
+    let mut text = String::from("arm,task,trial,outcome,status\n");
+    for (arm, task, trial, outcome) in rows {
+        let (outcome, status) = match *outcome {
+            "provider" => ("", "provider"),
+            outcome => (outcome, "ok"),
+        };
+        text.push_str(&format!("{arm},{task},{trial},{outcome},{status}\n"));
+    }
+    text
+}
+
+fn compared(place: &Place, options: &str) -> Value {
+    place.expect(
+        0,
+        &format!("import table results.csv --run run --baseline a --candidate b {options}"),
+    );
+    place.expect(0, "compare run");
+    place.report("run").0
+}
+
+fn accounting<'a>(report: &'a Value, arm: &str) -> &'a Value {
+    report["accounting"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|r| r["arm"] == arm && r["dimension"] == "outcome" && r["segment"].is_null())
+        .unwrap()
+}
+
+#[test]
+fn trials_numbered_from_one_and_unequal_trials_are_not_missing() {
+    let place = Place::new();
+    let mut rows = vec![];
+    for arm in ["a", "b"] {
+        for (t, task) in ["t1", "t2", "t3", "t4"].into_iter().enumerate() {
+            for trial in 1..=(t as u32 + 1) {
+                rows.push((arm, task, trial, "1"));
+            }
+        }
+    }
+    place.write("results.csv", table(&rows));
+    let report = compared(&place, "--assume-schedule");
+    let row = accounting(&report, "a");
+    assert_eq!(
+        (&row["planned"], &row["valid"]),
+        (&Value::from(10), &Value::from(10))
+    );
+    let word = &report["comparisons"][0];
+    assert_ne!(word["decision"], "not_decidable", "{word}");
+}
+
+#[test]
+fn a_stated_plan_counts_what_is_lacking() {
+    let place = Place::new();
+    let rows = ["t1", "t2", "t3"]
+        .map(|t| [("a", t, 1, "1"), ("b", t, 1, "1")])
+        .concat();
+    place.write("results.csv", table(&rows));
+    let report = compared(&place, "-k 2 --assume-schedule");
+    let row = accounting(&report, "a");
+    assert_eq!(
+        (&row["planned"], &row["valid"]),
+        (&Value::from(6), &Value::from(3))
+    );
+    assert_eq!(report["comparisons"][0]["reason"], "missing_high");
+}
+
+#[test]
+fn nothing_valid_is_not_decidable_in_every_dimension() {
+    let place = Place::new();
+    let rows = ["t1", "t2"]
+        .map(|t| [("a", t, 0, "provider"), ("b", t, 0, "provider")])
+        .concat();
+    place.write("results.csv", table(&rows));
+    let report = compared(&place, "--assume-schedule");
+    let comparisons = report["comparisons"].as_array().unwrap();
+    assert!(!comparisons.is_empty());
+    assert!(comparisons.iter().all(|c| c["decision"] == "not_decidable"));
+    assert!(
+        report["estimates"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|e| e["value"].is_null())
+    );
+}
+
+#[test]
+fn margins_that_mean_nothing_are_refused() {
+    let place = Place::new();
+    place.write(
+        "results.csv",
+        table(&[("a", "t", 0, "1"), ("b", "t", 0, "1")]),
+    );
+    for margin in [
+        "outcom=0.1",
+        "outcome=-0.1",
+        "tool_calls.mean=0.5",
+        "outcome=x",
+        "pass_at_k=0.1",
+    ] {
+        let import = format!(
+            "import table results.csv --run run --baseline a --candidate b --margin {margin}"
+        );
+        let error = place.expect(2, &import);
+        assert!(error.stderr.contains("error: "), "{}", error.stderr);
+        assert!(!place.path("run/plan.json").exists(), "{margin}");
+    }
+}
+
+#[test]
+fn verify_finds_what_was_changed() {
+    let changes = [
+        "UPDATE scores SET success = 1 - success WHERE trial = 1",
+        "UPDATE grades SET finding = 'pass' WHERE finding = 'fail'",
+        "DELETE FROM grades WHERE trial = 2",
+        "DELETE FROM trials WHERE row = 3",
+        "UPDATE events SET body = replace(body, '1842', '1843')",
+        "UPDATE meta SET value = replace(value, '\"writes\":true', '\"writes\":false') WHERE key = 'suite'",
+    ];
+    for change in changes {
+        let place = Place::new();
+        place.copy_suite("refunds", "refunds");
+        place.expect(3, "run refunds --out run");
+        place.expect(0, "verify run");
+        let db = Connection::open(place.path("run/run.sqlite")).unwrap();
+        db.pragma_update(None, "foreign_keys", false).unwrap();
+        assert!(db.execute(change, []).unwrap() > 0, "{change}");
+        drop(db);
+        let found = place.expect(1, "verify run");
+        assert!(found.stdout.contains("MISMATCH"), "{change}");
+    }
+    let place = Place::new();
+    place.copy_suite("refunds", "refunds");
+    place.expect(3, "run refunds --out run");
+    place.write("run/report/report.md", "All is well.\n");
+    let found = place.expect(1, "verify run");
+    assert!(
+        found.stdout.contains("report/report.md was changed"),
+        "{}",
+        found.stdout
+    );
+}
+
+#[test]
+fn exchanged_arms_are_noticed() {
+    let place = Place::new();
+    place.copy_suite("refunds", "refunds");
+    let arms = place.read("refunds/arms.yaml");
+    let exchanged = arms
+        .replace("recorded/incumbent", "recorded/OTHER")
+        .replace("recorded/challenger", "recorded/incumbent")
+        .replace("recorded/OTHER", "recorded/challenger");
+    assert_ne!(arms, exchanged);
+    place.write("refunds/arms.yaml", exchanged);
+    let error = place.expect(2, "run refunds --out run");
+    assert!(error.stderr.contains("belongs to arm"), "{}", error.stderr);
+}
+
+#[test]
+fn other_readings_of_the_same_evidence_are_shown() {
+    let place = Place::new();
+    // Twenty tasks with ten trials: one breaks in b, which pooled trials take for ten failures.
+    let mut rows = vec![];
+    let tasks: Vec<String> = (0..20).map(|t| format!("t{t}")).collect();
+    for task in &tasks {
+        for trial in 0..10 {
+            rows.push(("a", task.as_str(), trial, "1"));
+            let broken = task == "t0";
+            rows.push(("b", task.as_str(), trial, if broken { "0" } else { "1" }));
+        }
+    }
+    place.write("results.csv", table(&rows));
+    let report = compared(&place, "--assume-schedule");
+    let robustness = report["robustness"].as_array().unwrap();
+    let of = |reading: &str| robustness.iter().find(|r| r["reading"] == reading).unwrap();
+    assert_eq!(report["comparisons"][0]["decision"], "inconclusive");
+    assert_eq!(of("pooled_trials")["decision"], "worse");
+    assert_eq!(of("pooled_trials")["changes"], true);
+    assert_eq!(of("missing_as_failure")["changes"], false);
+}
