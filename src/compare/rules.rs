@@ -252,10 +252,11 @@ fn rate_reason(limits: Option<Limits>, level: Level, locked: bool) -> String {
     }
 }
 
+/// `gate_alpha` is the error on the one side that a bound on a rate looks at.
 fn gate_level(bench: &Bench) -> Level {
     let alpha = bench.comparing.decision.gate_alpha;
     alpha
-        .and_then(|a| Level::new(1.0 - a).ok())
+        .and_then(|a| Level::new(1.0 - 2.0 * a).ok())
         .unwrap_or(bench.context.level)
 }
 

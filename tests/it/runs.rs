@@ -187,3 +187,35 @@ fn other_readings_of_the_same_evidence_are_shown() {
     assert_eq!(of("pooled_trials")["changes"], true);
     assert_eq!(of("missing_as_failure")["changes"], false);
 }
+
+/// 299 clean tasks show a rate of at most .01 at a one-sided error of .05, 368 at .025.
+#[test]
+fn a_bound_on_a_rate_uses_its_own_one_sided_error() {
+    for (tasks, alpha, code) in [
+        (299, "gate_alpha: 0.05", 0),
+        (298, "gate_alpha: 0.05", 3),
+        (367, "", 3),
+        (368, "", 0),
+    ] {
+        let place = Place::new();
+        let ids: Vec<String> = (0..tasks).map(|t| format!("t{t}")).collect();
+        let lines: String = ids
+            .iter()
+            .map(|id| format!("{{\"id\": \"{id}\"}}\n"))
+            .collect();
+        place.write("s/tasks.jsonl", lines);
+        place.write(
+            "s/suite.yaml",
+            format!(
+                "id: s\nversion: \"1\"\ndecision:\n  baseline: a\n  candidate: b\n  schedule: assumed\n  {alpha}\n  rules:\n    - {{dimension: permission, rule: max_rate, rate: 0.01}}\n"
+            ),
+        );
+        let mut rows = String::from("arm,task,trial,outcome,violations\n");
+        for id in &ids {
+            rows.push_str(&format!("a,{id},0,1,0\nb,{id},0,1,0\n"));
+        }
+        place.write("results.csv", rows);
+        place.expect(0, "import table results.csv --suite s --run run");
+        place.expect(code, "compare run");
+    }
+}
