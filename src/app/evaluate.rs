@@ -386,6 +386,21 @@ impl<'a> Evaluation<'a> {
                 "the suite declares no rules, so nothing was decided".to_owned(),
             );
         }
+        for arm in &self.arms {
+            let store = self.stores[arm.store];
+            for (code, trials) in store.trial_notices(&arm.stored)? {
+                let text = rules_of_report::notice(&code);
+                say(&code, format!("{}: {trials} trials: {text}", arm.info.name));
+            }
+        }
+        for (arm, least, most) in self.unequal_trials() {
+            say(
+                "unequal_trials",
+                format!(
+                    "{arm} has {least} to {most} trials per task; nobody stated a plan (`--trials`), so what was recorded is what was planned"
+                ),
+            );
+        }
         for (arm, tools) in self.undeclared_tools()? {
             say(
                 "undeclared_tools",
@@ -395,6 +410,28 @@ impl<'a> Evaluation<'a> {
             );
         }
         Ok(notices)
+    }
+
+    /// Arms without a stated plan whose tasks have different numbers of trials.
+    fn unequal_trials(&self) -> Vec<(&str, usize, usize)> {
+        let mut found = Vec::new();
+        for (at, arm) in self.arms.iter().enumerate() {
+            let plan = self.stores[arm.store].plan();
+            if plan.arm(&arm.stored).is_none_or(|a| a.stated) {
+                continue;
+            }
+            let mut counts = vec![0usize; self.table.tasks.len()];
+            for row in (0..self.table.len()).filter(|&r| usize::from(self.table.arm[r]) == at) {
+                counts[self.table.task[row] as usize] += 1;
+            }
+            let (least, most) = (counts.iter().min(), counts.iter().max());
+            if let (Some(&least), Some(&most)) = (least, most)
+                && least < most
+            {
+                found.push((arm.info.name.as_str(), least, most));
+            }
+        }
+        found
     }
 
     /// Calls of tools that the suite does not declare, by arm: a tool under another name would not

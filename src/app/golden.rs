@@ -1,6 +1,6 @@
 //! `assize golden freeze` and `assize golden check`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,7 +12,6 @@ use crate::grade::Grader;
 use crate::grade::golden::{GoldenResult, check, draft_contract};
 use crate::load;
 use crate::load::recorded::traces_in;
-use crate::model::expect::Expect;
 use crate::model::grade::Finding;
 use crate::model::suite::Suite;
 use crate::model::trial::{RecordedTrial, TrialStatus};
@@ -49,6 +48,10 @@ pub enum Golden {
         folder: PathBuf,
         /// Tasks whose trace was frozen.
         tasks: Vec<String>,
+        /// Tasks that have a golden trace already, which stands.
+        kept: Vec<String>,
+        /// Tasks of which no trial breaks no rule.
+        missing: Vec<String>,
         /// Files that hold a drafted contract, for a person to look at.
         drafts: Vec<PathBuf>,
     },
@@ -163,7 +166,28 @@ fn freeze(run: &Path, named: Option<&Path>, arm: Option<&ArmId>) -> Result<Golde
         ))
         .in_file(run));
     }
-    let golden = FileFolder::create(&folder.join("golden"))?;
+    let golden_folder = folder.join("golden");
+    let held: BTreeSet<TaskId> = match golden_folder.exists() {
+        true => read(&suite, &golden_folder)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(_, t)| t.task)
+            .collect(),
+        false => BTreeSet::new(),
+    };
+    let names = |wanted: &dyn Fn(&TaskId) -> bool| -> Vec<String> {
+        suite
+            .tasks
+            .iter()
+            .map(|t| &t.id)
+            .filter(|id| wanted(id))
+            .map(ToString::to_string)
+            .collect()
+    };
+    let kept = names(&|id| held.contains(id));
+    let missing = names(&|id| !held.contains(id) && !chosen.contains_key(id));
+    chosen.retain(|task, _| !held.contains(task));
+    let golden = FileFolder::create(&golden_folder)?;
     let drafts = FileFolder::create(&folder.join("drafts"))?;
     let mut drafted = Vec::new();
     for (task, stored) in &chosen {
@@ -176,7 +200,10 @@ fn freeze(run: &Path, named: Option<&Path>, arm: Option<&ArmId>) -> Result<Golde
         golden.write(&format!("{name}.jsonl"), |out| {
             write_trial(out, ids, trace, &stored.trial.status)
         })?;
-        if suite.task(task).is_some_and(|t| !has_contract(&t.expect)) {
+        if suite
+            .task(task)
+            .is_some_and(|t| t.expect == suite.spec.expect)
+        {
             let draft = serde_json::json!({"id": task, "expect": draft_contract(&suite, trace)});
             let text =
                 serde_json::to_string_pretty(&draft).map_err(|e| Error::io(e.to_string()))?;
@@ -189,6 +216,8 @@ fn freeze(run: &Path, named: Option<&Path>, arm: Option<&ArmId>) -> Result<Golde
     Ok(Golden::Frozen {
         folder: folder.join("golden"),
         tasks,
+        kept,
+        missing,
         drafts: drafted,
     })
 }
@@ -242,10 +271,6 @@ fn is_good(grader: &Grader, stored: &StoredTrial) -> bool {
     trial.status == TrialStatus::Completed
         && stored.trace.is_some()
         && found.grades.iter().all(|g| fine(&g.finding))
-}
-
-fn has_contract(expect: &Expect) -> bool {
-    expect.tool_names.is_some() || expect.allowed_paths.is_some() || expect.calls.is_some()
 }
 
 /// A task id as a file name; ids cannot hold path separators, which `load` refuses.

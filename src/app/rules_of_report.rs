@@ -85,3 +85,37 @@ fn weights(weights: WeightsSpec) -> &'static str {
         WeightsSpec::EqualCluster => "every cluster counts the same, split equally over its tasks",
     }
 }
+
+/// What a notice of a trial means, in one sentence.
+pub(super) fn notice(code: &str) -> String {
+    let known = [
+        (
+            "order_unknown",
+            "the trace does not say whether the question came before the write; that it was asked at all is taken for it",
+        ),
+        (
+            "unchained",
+            "the trace has no hashes, so that a change to it cannot be noticed",
+        ),
+        (
+            "effects_inferred",
+            "the trace records no effects; results of writing tools without an error count as committed",
+        ),
+        (
+            "payload_cut",
+            "the trace holds only the beginning of a payload; rules that need all of it are ungradable",
+        ),
+        (
+            "external_result_disagrees",
+            "the source says success, but the trial failed or reached a limit",
+        ),
+        ("refusal", "the model refused"),
+        ("unknown_keys", "the record has keys that are not read"),
+        (
+            "surrogates_replaced",
+            "half a character was replaced in the text",
+        ),
+    ];
+    let found = known.iter().find(|(known, _)| *known == code);
+    found.map_or_else(|| code.replace('_', " "), |(_, text)| (*text).to_owned())
+}

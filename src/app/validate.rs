@@ -11,6 +11,7 @@ use crate::load::recorded::traces_in;
 use crate::load::{self, Validation};
 use crate::model::arm::ArmSpec;
 use crate::model::suite::Suite;
+use crate::model::trial::RecordedTrial;
 
 /// Problems of one recording that are listed; more of them are mostly the same again.
 const MOST: usize = 20;
@@ -55,6 +56,7 @@ fn recording(suite: &Suite, path: &Path, options: &ReadOptions, planned: u32) ->
     let mut seen: HashMap<TaskId, Vec<Option<u32>>> = HashMap::new();
     let read = read_trials(path, options, &mut |trial| {
         let problem = |text: String| Error::input(text).at(path, trial.place);
+        problems.extend(truncation(path, &trial));
         if suite.task(&trial.task).is_none() {
             problems.push(problem(format!(
                 "task `{}` is not in the suite",
@@ -102,6 +104,26 @@ fn trace_problems(path: &Path) -> Vec<Error> {
         Err(error) => return vec![error],
     };
     let options = ReadOptions::new(None, false);
-    let read = |file: &PathBuf| read_trials(file, &options, &mut |_| Ok(())).err();
-    files.iter().filter_map(read).collect()
+    let mut problems = Vec::new();
+    for file in &files {
+        let read = read_trials(file, &options, &mut |trial| {
+            problems.extend(truncation(file, &trial));
+            Ok(())
+        });
+        problems.extend(read.err());
+    }
+    problems
+}
+
+/// A trace that is not whole is infrastructure when it is imported; here it is a problem to mend.
+fn truncation(path: &Path, trial: &RecordedTrial) -> Option<Error> {
+    let why = trial.trace.as_ref()?.truncated.as_ref()?;
+    Some(
+        Error::input(format!(
+            "the trace of task `{}` is not whole: {why}",
+            trial.task
+        ))
+        .at(path, trial.place)
+        .hint("imported, the trial is an infrastructure error (trace), never the agent's"),
+    )
 }

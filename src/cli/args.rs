@@ -170,7 +170,7 @@ pub struct ImportArgs {
     /// Run folder, made if it does not exist
     #[arg(long)]
     pub run: PathBuf,
-    /// Trials per task that were planned. Default: the most that were recorded of a task
+    /// Trials per task that were planned; what is lacking is missing. Default: what was recorded
     #[arg(short = 'k', long = "trials", value_parser = clap::value_parser!(u32).range(1..))]
     pub trials: Option<u32>,
     /// Root of all randomness. Default: 7

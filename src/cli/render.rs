@@ -214,13 +214,28 @@ pub fn golden(done: &Golden, format: Format) -> Result<u8> {
         Golden::Frozen {
             folder,
             tasks,
+            kept,
+            missing,
             drafts,
         } => {
             if wants_json(format) {
-                json(&serde_json::json!({"folder": folder, "tasks": tasks, "drafts": drafts}))?;
+                json(&serde_json::json!({
+                    "folder": folder, "tasks": tasks, "kept": kept, "missing": missing, "drafts": drafts,
+                }))?;
                 return Ok(0);
             }
-            let mut text = format!("{} golden traces in {}", tasks.len(), folder.display());
+            let mut text = format!(
+                "{} golden traces frozen in {}",
+                tasks.len(),
+                folder.display()
+            );
+            let mut say = |what: &str, names: &[String]| {
+                if !names.is_empty() {
+                    text.push_str(&format!("\n{what}: {}", names.join(", ")));
+                }
+            };
+            say("kept, since they have a golden trace already", kept);
+            say("not frozen, since every trial breaks a rule", missing);
             for draft in drafts {
                 text.push_str(&format!(
                     "\ndrafted a contract to look at: {}",

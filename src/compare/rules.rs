@@ -14,6 +14,7 @@ use crate::model::estimate::{Gate, GateRule, ScreenRow, ScreenTask as RejectedTa
 use crate::model::metric::Metric;
 use crate::model::score::ScoreTable;
 use crate::stats::clustered::sen_cp;
+use crate::stats::count::zero_event_units_needed;
 use crate::stats::missing::manski_tasks;
 use crate::stats::sample::Clustered;
 use crate::stats::{Level, Limits, Status};
@@ -233,7 +234,17 @@ fn on_rate(
         let share = 100.0 * cells.missing_rate(&tasks);
         reason = format!("{share:.0} % of the candidate's trials are missing; {reason}");
     }
+    if result == RuleResult::Inconclusive && spec.rule == RuleKind::MaxRate {
+        reason.push_str(&clean_tasks(bound, level));
+    }
     Ok((result, Some(reason)))
+}
+
+/// How many tasks without any event would show a rate of at most `bound`.
+fn clean_tasks(bound: f64, level: Level) -> String {
+    zero_event_units_needed(bound, level.tail())
+        .map(|tasks| format!("; at least {tasks} clean tasks would show it"))
+        .unwrap_or_default()
 }
 
 fn rate_reason(limits: Option<Limits>, level: Level, locked: bool) -> String {
@@ -310,7 +321,7 @@ fn on_screen(bench: &Bench, compared: &Compared) -> (RuleResult, Option<String>)
         RuleResult::Passed => "no full break found".to_owned(),
         RuleResult::NotDecidable => "too much is missing".to_owned(),
         RuleResult::Inconclusive => format!(
-            "screen_cannot_run: a full break of {} tasks could not have been shown",
+            "screen_cannot_run: a full break of {} tasks could not have been shown; more trials per task would",
             screened.row.cannot_detect_full_break.len()
         ),
     };

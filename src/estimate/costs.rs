@@ -9,8 +9,9 @@ use crate::model::estimate::{EstimateRow, EstimateStatus};
 use crate::model::metric::Metric;
 use crate::model::score::ScoreTable;
 use crate::stats::quantile::quantile_clustered;
-use crate::stats::ratio::mean_amount;
+use crate::stats::ratio::{LogEstimate, mean_amount, ratio_of_means};
 use crate::stats::units::{Units, Weights};
+use crate::stats::{Level, Status};
 
 /// A quantile over trials, tasks weighted as the plan says.
 pub(super) fn quantile(
@@ -55,16 +56,19 @@ pub(super) fn mean(
     segment: &Segment,
 ) -> Result<EstimateRow> {
     let mut row = blank_row(context, arm, metric, segment);
+    // The second amount of a task is 1, so that a unit's second mean is its relative weight.
     let units = unit_means(
         context,
         &segment.tasks,
-        |t| cells.mean(t).map(|m| [m, m]),
+        |t| Some([cells.mean(t)?, 1.0]),
         |t| cells.scored[t],
     )?;
-    let amounts: Vec<f64> = units.iter().map(|u| u[0]).collect();
-    let found = mean_amount(&amounts, context.level)?;
+    let side = |side: usize| units.iter().map(|u| u[side]).collect::<Vec<f64>>();
+    let (amounts, weights) = (side(0), side(1));
+    let found = mean_of(&amounts, &weights, context.level)?;
     // The mean itself is defined wherever there is a task; only its interval needs positive amounts.
-    let plain = (!amounts.is_empty()).then(|| amounts.iter().sum::<f64>() / amounts.len() as f64);
+    let plain =
+        (!amounts.is_empty()).then(|| amounts.iter().sum::<f64>() / weights.iter().sum::<f64>());
     row.value = found.estimate.or(plain);
     (row.low, row.high) = (found.lower, found.upper);
     row.method = Some("mean_log_jackknife".to_owned());
@@ -73,6 +77,22 @@ pub(super) fn mean(
     row.n_c = found.n_eff;
     count(&mut row, cells, segment);
     Ok(row)
+}
+
+/// The mean amount with its jackknife. Units of unequal weight are left out together with their
+/// weight, so that the mean is a ratio of totals; with few effective units there is no interval.
+fn mean_of(amounts: &[f64], weights: &[f64], level: Level) -> Result<LogEstimate> {
+    let equal = weights.iter().all(|w| (w - 1.0).abs() <= 1e-9);
+    let plain = mean_amount(amounts, level)?;
+    if equal || plain.status == Status::NotEstimable {
+        return Ok(plain);
+    }
+    let total: f64 = weights.iter().sum();
+    let scaled: Vec<f64> = weights
+        .iter()
+        .map(|w| w / total * weights.len() as f64)
+        .collect();
+    ratio_of_means(&scaled, amounts, level)
 }
 
 /// The sum over all valid trials: a fact of this run, so without interval.

@@ -96,8 +96,8 @@ impl Metric {
             all.extend([Rate, RateAll, PerTrial].map(|kind| metric(measure, kind)));
         }
         all.extend([
-            metric(Measure::Reached, Rate),
             metric(Measure::Recovered, Rate),
+            metric(Measure::Reached, Rate),
         ]);
         all
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::write_atomically;
 use super::{file, schema, sql};
-use crate::base::{Digest, Error, Result, RunId};
+use crate::base::{Digest, Error, ErrorKind, Result, RunId};
 use crate::model::plan::{Plan, PlanBody, RUN_FORMAT};
 use crate::model::suite::Suite;
 
@@ -176,8 +176,8 @@ impl RunStore {
         self.plan.to_plan()
     }
 
-    /// Fills the run; a run that this process made is taken away again if that fails, so that the
-    /// command can be given again once the input is put right.
+    /// Fills the run; a run that this process made is taken away again if the input is wrong, so that
+    /// the command can be given again once it is put right.
     ///
     /// # Errors
     ///
@@ -186,7 +186,8 @@ impl RunStore {
         match work(&mut self) {
             Ok(done) => Ok((self, done)),
             Err(error) => {
-                if self.new {
+                // After trouble of our own (a full disk) what is stored stays, to go on from there.
+                if self.new && error.kind() == ErrorKind::Input {
                     self.discard();
                 }
                 Err(error)

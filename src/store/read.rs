@@ -103,6 +103,30 @@ impl RunStore {
         }
     }
 
+    /// How many trials of an arm carry each notice, of the importer, the trace or a grade.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub fn trial_notices(&self, arm: &ArmId) -> Result<BTreeMap<String, u64>> {
+        let select = "SELECT code, count(DISTINCT row) FROM (
+                SELECT t.row AS row, t.arm AS arm, n.value ->> '$.code' AS code
+                FROM trials t, json_each(t.body, '$.notices') n
+                UNION SELECT t.row, t.arm, n.value ->> '$.code'
+                FROM trials t, json_each(t.trace, '$.notices') n
+                UNION SELECT t.row, t.arm, n.value FROM trials t
+                JOIN grades g ON g.trial = t.row AND g.notices != '',
+                json_each('[\"' || replace(g.notices, ' ', '\",\"') || '\"]') n)
+             JOIN arms a USING (arm) WHERE a.name = ?1 GROUP BY code";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let rows = select
+            .query_map([arm.as_str()], |r| {
+                Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)? as u64))
+            })
+            .map_err(sql)?;
+        rows.map(|row| row.map_err(sql)).collect()
+    }
+
     /// How often an arm called each tool that the trace names.
     ///
     /// # Errors

@@ -174,7 +174,7 @@ fn word_lines(lookup: &Lookup<'_>) -> Vec<WordLine> {
 }
 
 /// The comparisons over all tasks that were given `word`: the headline metrics, and any metric that
-/// became worse, so that no loss hides behind a headline.
+/// became worse or better, so that no loss hides behind a headline, and no gain either.
 fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
     let comparisons = &lookup.report.comparisons;
     let several = comparisons
@@ -183,11 +183,12 @@ fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
     let mut found = vec![];
     for dimension in Dimension::ALL {
         let headline = lookup.headline(dimension);
+        let shown = matches!(word, DecisionWord::Worse | DecisionWord::Better);
         let rows = comparisons.iter().filter(|row| {
             row.dimension == dimension && row.segment.is_none() && row.decision == word
         });
         for row in rows {
-            if headline == Some(&row.metric) || word == DecisionWord::Worse {
+            if headline == Some(&row.metric) || shown {
                 let of = format!("{dimension} ({})", words::metric(&row.metric, None));
                 found.push(match several {
                     true => format!("{of} of {}", row.candidate),
