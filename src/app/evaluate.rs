@@ -129,10 +129,7 @@ impl<'a> Evaluation<'a> {
     /// If a store is damaged.
     pub fn report(&self, failures: &[FailureRow]) -> Result<Report> {
         let first = self.stores[0].plan();
-        let alpha = self.decision.as_ref().map_or(0.05, |d| d.alpha);
-        let level = Level::new(1.0 - alpha)?;
-        let trials = self.arms.iter().map(|a| a.info.trials).collect();
-        let context = Context::new(&self.table, trials, first.body.analysis.weights, level);
+        let context = self.context(&first)?;
         let segments = segments(&self.table);
         let mut report = Report {
             format: REPORT_FORMAT,
@@ -160,6 +157,23 @@ impl<'a> Evaluation<'a> {
         }
         report.notices = self.notices(&report)?;
         Ok(report)
+    }
+
+    /// What all estimates of this evaluation share.
+    ///
+    /// # Errors
+    ///
+    /// If the locked level is no level.
+    pub(super) fn context(&self, first: &Plan) -> Result<Context> {
+        let alpha = self.decision.as_ref().map_or(0.05, |d| d.alpha);
+        let level = Level::new(1.0 - alpha)?;
+        let trials = self.arms.iter().map(|a| a.info.trials).collect();
+        Ok(Context::new(
+            &self.table,
+            trials,
+            first.body.analysis.weights,
+            level,
+        ))
     }
 
     fn compare(

@@ -75,6 +75,7 @@ pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
     ));
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
+    note_absent_roles(&store, talk);
     Ok(Imported {
         run: command.run.clone(),
         count,
@@ -342,5 +343,23 @@ fn add_tasks(suite: &mut Suite, survey: &Survey) {
                 .collect(),
             faults: vec![],
         });
+    }
+}
+
+/// Arms may still come with another import, but a misspelt one never does.
+fn note_absent_roles(store: &RunStore, talk: &mut Talk) {
+    let plan = store.plan();
+    let Some(decision) = &plan.body.analysis.decision else {
+        return;
+    };
+    for (role, arm) in [
+        ("baseline", &decision.baseline),
+        ("candidate", &decision.candidate),
+    ] {
+        if let Some(arm) = arm.as_ref().filter(|arm| plan.arm(arm).is_none()) {
+            talk(&format!(
+                "note: the {role} `{arm}` is not among the run's arms so far"
+            ));
+        }
     }
 }

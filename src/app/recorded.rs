@@ -30,6 +30,7 @@ pub fn record(
     talk: &mut Talk,
 ) -> Result<()> {
     let plan = store.plan();
+    let mut said = Vec::new();
     for arm in arms {
         let ArmSpec::Recorded(recorded) = &arm.spec;
         let Some(planned) = plan.arm(&arm.id) else {
@@ -52,11 +53,13 @@ pub fn record(
             Err(_) if beyond && counts_from_one(&source)? => attempt(1, &mut beyond)?,
             result => result?,
         };
-        talk(&format!(
+        said.push(format!(
             "{}: {} trials recorded, {} of them new",
             arm.id, count.read, count.new
         ));
     }
+    // Said only when all of it stays: a new run whose input is wrong is taken away again.
+    said.iter().for_each(|line| talk(line));
     Ok(())
 }
 

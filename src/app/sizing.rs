@@ -9,7 +9,7 @@ use super::evaluate::Evaluation;
 use crate::base::{Error, Result};
 use crate::compare::contrast::POWER;
 use crate::compare::table::margin_of;
-use crate::estimate::TaskCells;
+use crate::estimate::{TaskCells, task_scores};
 use crate::load;
 use crate::model::metric::{Contrast, Metric};
 use crate::model::suite::Suite;
@@ -19,6 +19,7 @@ use crate::stats::clustered::TaskSpread;
 use crate::stats::power::{
     Need, TasksNeeded, mde, optimal_trials, tasks_needed, variance_components,
 };
+use crate::stats::sample::Paired;
 use crate::store::RunStore;
 
 /// What to size.
@@ -57,12 +58,20 @@ pub struct Variances {
     pub within_a: f64,
     /// σ_B²: the same of the candidate.
     pub within_b: f64,
+    /// Tasks per independent unit: 1 without random clusters and unequal weights.
+    pub tasks_per_unit: f64,
 }
 
 impl Variances {
-    /// Var₁ with m trials per task and arm.
-    fn of_one_task(&self, trials: u32) -> f64 {
-        self.difference + (self.within_a + self.within_b) / f64::from(trials.max(1))
+    /// Var₁, the variance of one unit's difference, with m trials per task and arm.
+    fn of_one_unit(&self, trials: u32) -> f64 {
+        let noise = (self.within_a + self.within_b) / f64::from(trials.max(1));
+        self.difference + noise / self.tasks_per_unit
+    }
+
+    /// How many units some tasks are worth.
+    fn units(&self, tasks: u64) -> f64 {
+        tasks as f64 / self.tasks_per_unit
     }
 }
 
@@ -190,36 +199,26 @@ fn sizing(
 ) -> Result<Sizing> {
     let planned = command.trials.unwrap_or(suite.spec.trials);
     let now = suite.tasks.len() as u64;
-    let detectable = mde(
-        now as f64,
-        variances.of_one_task(planned),
-        ask.level,
-        ask.power,
-    );
+    let variance = variances.of_one_unit(planned);
+    let detectable = mde(variances.units(now), variance, ask.level, ask.power);
+    let best = best_trials(command, costs, &variances)?;
     let mut counts: Vec<u32> = vec![1, 2, 3, 5, 10, planned];
+    counts.extend(best.and_then(|best| u32::try_from(best).ok()));
     counts.sort_unstable();
     counts.dedup();
     let mut needed = Vec::new();
     for trials in counts {
-        let TasksNeeded { tasks, mde } = tasks_needed(
-            Need {
-                margin: ask.margin,
-                assumed_loss: ask.assumed_loss,
-                variance: variances.of_one_task(trials),
-                power: ask.power,
-                strict: ask.strict,
-            },
-            ask.level,
-        )?;
+        let need = Need {
+            margin: ask.margin,
+            assumed_loss: ask.assumed_loss,
+            variance: variances.of_one_unit(trials),
+            power: ask.power,
+            strict: ask.strict,
+        };
+        let TasksNeeded { tasks: units, mde } = tasks_needed(need, ask.level)?;
+        let tasks = (units as f64 * variances.tasks_per_unit).ceil() as u64;
         needed.push(design(tasks, trials, Some(mde), costs));
     }
-    let within = variances.within_a + variances.within_b;
-    let best = match (command.task_cost, costs.trial) {
-        (Some(task), Some(trial)) => {
-            optimal_trials(task, trial, variances.difference, within)?.map(|o| o.whole)
-        }
-        _ => None,
-    };
     Ok(Sizing {
         metric: metric.name(),
         margin: ask.margin,
@@ -245,21 +244,47 @@ fn design(tasks: u64, trials: u32, mde: Option<f64>, costs: Costs) -> Design {
     }
 }
 
+/// Cochran's optimum where tasks cost something; `None` where costs are not known, or where tasks show
+/// no difference of their own, so that ever more trials of few tasks would seem best.
+fn best_trials(
+    command: &SizingCommand,
+    costs: Costs,
+    variances: &Variances,
+) -> Result<Option<u64>> {
+    let (Some(task), Some(trial)) = (command.task_cost, costs.trial) else {
+        return Ok(None);
+    };
+    let within = (variances.within_a + variances.within_b) / variances.tasks_per_unit;
+    Ok(optimal_trials(task, trial, variances.difference, within)?.map(|o| o.whole))
+}
+
 fn advice(best: Option<u64>, needed: &[Design]) -> String {
-    match best {
-        Some(best) => format!("about {best} trials per task buy the most for the money"),
-        None => {
-            let fewest = needed.iter().min_by_key(|d| d.trials_in_all);
-            let least = fewest.map_or(String::new(), |d| {
-                format!(
-                    ": {} tasks with {} trials each need the fewest trials in all",
-                    d.tasks, d.trials
-                )
-            });
-            format!(
-                "if tasks cost nothing to write, more tasks beat more trials{least}; name a cost with `--task-cost`"
-            )
+    let cheapest = needed.iter().filter(|d| d.cost.is_some()).min_by(|a, b| {
+        a.cost
+            .unwrap_or(f64::MAX)
+            .total_cmp(&b.cost.unwrap_or(f64::MAX))
+    });
+    let fewest = needed.iter().min_by_key(|d| d.trials_in_all);
+    match (cheapest, fewest) {
+        (Some(d), _) => {
+            let buy = format!(
+                "cheapest of these: {} tasks with {} trials each",
+                d.tasks, d.trials
+            );
+            match best {
+                Some(best) => {
+                    format!("{buy}; about {best} trials per task buy the most for the money")
+                }
+                None => format!(
+                    "{buy}; name what a task costs to write with `--task-cost`, or mind that the variances show no difference between tasks"
+                ),
+            }
         }
+        (None, Some(d)) => format!(
+            "if tasks cost nothing to write, more tasks beat more trials: {} tasks with {} trials each need the fewest trials in all; name costs with `--task-cost` and `--trial-cost`",
+            d.tasks, d.trials
+        ),
+        (None, None) => String::new(),
     }
 }
 
@@ -312,12 +337,19 @@ fn from_pilot(run: &Path, roles: &PlanOptions, metric: &Metric) -> Result<Pilot>
         .map(|&t| within_a / f64::from(cells_a.scored[t]) + within_b / f64::from(cells_b.scored[t]))
         .sum::<f64>()
         / paired.len().max(1) as f64;
-    let differences: Vec<f64> = paired
-        .iter()
-        .filter_map(|&t| Some(cells_b.mean(t)? - cells_a.mean(t)?))
-        .collect();
-    let variance = crate::stats::sum::variance(&differences)
-        .ok_or_else(|| Error::input("the pilot has fewer than two paired tasks").in_file(run))?;
+    let context = evaluation.context(&store.plan())?;
+    let clusters = context.clusters(&paired);
+    let scores = |cells: &TaskCells| task_scores(cells, &paired);
+    let sample = Paired::from_arms(
+        &scores(&cells_a),
+        &scores(&cells_b),
+        clusters.as_deref(),
+        &context.weights,
+    )?;
+    let too_few =
+        || Error::input("the pilot has fewer than two independent paired tasks").in_file(run);
+    let variance = sample.unit_variance().ok_or_else(too_few)?;
+    let tasks_per_unit = paired.len() as f64 / sample.units.n_c;
     let all: Vec<usize> = (0..evaluation.table.tasks.len()).collect();
     let cost = |arm: usize| {
         let cells = gather(arm, &Metric::from_name("cost_usd.mean")?);
@@ -327,9 +359,10 @@ fn from_pilot(run: &Path, roles: &PlanOptions, metric: &Metric) -> Result<Pilot>
     };
     Ok(Pilot {
         variances: Variances {
-            difference: (variance - noise).max(0.0),
+            difference: (variance - noise / tasks_per_unit).max(0.0),
             within_a,
             within_b,
+            tasks_per_unit,
         },
         trial_cost: cost(a).zip(cost(b)).map(|(a, b)| a + b),
         source: format!(

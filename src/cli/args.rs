@@ -302,6 +302,7 @@ impl PlanArgs {
                     difference,
                     within_a,
                     within_b,
+                    tasks_per_unit: 1.0,
                 })
             }
             _ => {

@@ -17,12 +17,12 @@ fn table(rows: &[(&str, &str, u32, &str)]) -> String {
     text
 }
 
-fn compared(place: &Place, options: &str) -> Value {
+fn compared(place: &Place, options: &str, code: i32) -> Value {
     place.expect(
         0,
         &format!("import table results.csv --run run --baseline a --candidate b {options}"),
     );
-    place.expect(0, "compare run");
+    place.expect(code, "compare run");
     place.report("run").0
 }
 
@@ -47,7 +47,7 @@ fn trials_numbered_from_one_and_unequal_trials_are_not_missing() {
         }
     }
     place.write("results.csv", table(&rows));
-    let report = compared(&place, "--assume-schedule");
+    let report = compared(&place, "--assume-schedule", 0);
     let row = accounting(&report, "a");
     assert_eq!(
         (&row["planned"], &row["valid"]),
@@ -64,7 +64,7 @@ fn a_stated_plan_counts_what_is_lacking() {
         .map(|t| [("a", t, 1, "1"), ("b", t, 1, "1")])
         .concat();
     place.write("results.csv", table(&rows));
-    let report = compared(&place, "-k 2 --assume-schedule");
+    let report = compared(&place, "-k 2 --assume-schedule", 0);
     let row = accounting(&report, "a");
     assert_eq!(
         (&row["planned"], &row["valid"]),
@@ -80,7 +80,7 @@ fn nothing_valid_is_not_decidable_in_every_dimension() {
         .map(|t| [("a", t, 0, "provider"), ("b", t, 0, "provider")])
         .concat();
     place.write("results.csv", table(&rows));
-    let report = compared(&place, "--assume-schedule");
+    let report = compared(&place, "--assume-schedule", 0);
     let comparisons = report["comparisons"].as_array().unwrap();
     assert!(!comparisons.is_empty());
     assert!(comparisons.iter().all(|c| c["decision"] == "not_decidable"));
@@ -179,7 +179,7 @@ fn other_readings_of_the_same_evidence_are_shown() {
         }
     }
     place.write("results.csv", table(&rows));
-    let report = compared(&place, "--assume-schedule");
+    let report = compared(&place, "--assume-schedule", 0);
     let robustness = report["robustness"].as_array().unwrap();
     let of = |reading: &str| robustness.iter().find(|r| r["reading"] == reading).unwrap();
     assert_eq!(report["comparisons"][0]["decision"], "inconclusive");
@@ -218,4 +218,43 @@ fn a_bound_on_a_rate_uses_its_own_one_sided_error() {
         place.expect(0, "import table results.csv --suite s --run run");
         place.expect(code, "compare run");
     }
+}
+
+/// Eight clusters of ten tasks are planned as clusters: as many tasks as the comparison itself asks for.
+#[test]
+fn a_pilot_with_clusters_is_sized_in_clusters() {
+    let place = Place::new();
+    let mut rows = String::from("arm,task,trial,outcome,cluster\n");
+    for cluster in 0..8 {
+        for task in 0..10 {
+            for trial in 0..3 {
+                let a = (cluster + trial) % 3 != 0;
+                let b = (cluster * 7 + task + trial) % 4 != 0 && cluster % 3 != 0;
+                let line = |arm: &str, y: bool| {
+                    format!(
+                        "{arm},c{cluster}t{task},{trial},{},c{cluster}\n",
+                        u8::from(y)
+                    )
+                };
+                rows.push_str(&line("a", a));
+                rows.push_str(&line("b", b));
+            }
+        }
+    }
+    place.write("results.csv", rows);
+    let report = compared(&place, "--margin outcome=0.1 --assume-schedule", 3);
+    let settled = report["comparisons"][0]["settle"]["tasks"]
+        .as_f64()
+        .unwrap();
+    place.copy_suite("refunds", "s");
+    let plan = place.expect(0, "plan s --pilot run --margin 0.1 -k 3 --format json");
+    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+    let needed = plan["needed"].as_array().unwrap();
+    let three = needed.iter().find(|d| d["trials"] == 3).unwrap()["tasks"]
+        .as_f64()
+        .unwrap();
+    assert!(
+        (three / settled - 1.0).abs() < 0.02,
+        "{three} and {settled}"
+    );
 }
