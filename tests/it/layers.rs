@@ -65,14 +65,26 @@ fn used(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in code.lines().filter(|l| !l.trim_start().starts_with("//")) {
         for part in line.split("crate::").skip(1) {
-            let name: String = part
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-                .collect();
-            names.push(name);
+            // `use crate::{a::B, c::D}` names several modules on one line.
+            let listed = part
+                .strip_prefix('{')
+                .map(|list| list.split('}').next().unwrap_or(""));
+            let firsts = listed.map_or_else(|| vec![part], |list| list.split(',').collect());
+            for first in firsts {
+                let word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+                names.push(first.trim_start().chars().take_while(word).collect());
+            }
         }
     }
     names
+}
+
+#[test]
+fn grouped_imports_are_read_too() {
+    assert_eq!(
+        used("use crate::{base::Error, stats};\nuse crate::model::plan;"),
+        ["base", "stats", "model"]
+    );
 }
 
 #[test]

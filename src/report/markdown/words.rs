@@ -246,6 +246,11 @@ const METHODS: &[(&str, &str)] = &[
         "quantile_clustered_inversion",
         "all values whose share of trials below is compatible with the percentile, tasks as units",
     ),
+    ("sum", "a plain sum over the valid trials of this run"),
+    (
+        "poisson_clustered",
+        "counts per trial, limits widened for events that come several to a task (Garwood 1936)",
+    ),
     (
         "mean_log_jackknife",
         "interval of a mean on the logarithmic scale, one task left out at a time",
