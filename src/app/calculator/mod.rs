@@ -146,7 +146,7 @@ pub const METHODS: &[&str] = &[
 /// ```
 pub fn calculate(case: &Value) -> Value {
     let id = case.get("id").cloned().unwrap_or(Value::Null);
-    match answer(case) {
+    match guarded(|| answer(case)) {
         Ok(result) => json!({ "id": id, "result": result }),
         Err(problem) => json!({
             "id": id,
@@ -158,6 +158,20 @@ pub fn calculate(case: &Value) -> Value {
 /// Computes every case of an array, in order.
 pub fn calculate_all(cases: &[Value]) -> Vec<Value> {
     cases.iter().map(calculate).collect()
+}
+
+/// Makes a panic the case's own error: a fault in one method must not lose the answers to the other
+/// cases of the file. Every method builds its result from the case alone, so nothing half-changed
+/// is left behind.
+fn guarded(answer: impl FnOnce() -> Result<Value, Problem>) -> Result<Value, Problem> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer));
+    caught.unwrap_or_else(|_| {
+        Err(Problem::new(
+            "case",
+            "this case made the calculation panic, which is a defect of the program; \
+             the other cases are not affected",
+        ))
+    })
 }
 
 /// Names the methods that a wrong id may have meant: those that hold it, or the nearest.
@@ -190,4 +204,30 @@ fn answer(case: &Value) -> Result<Value, Problem> {
     params.all_read()?;
     input.all_read()?;
     Ok(result.into_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_the_error_of_its_case() {
+        let problem = guarded(|| panic!("on purpose")).unwrap_err();
+        assert_eq!(problem.field, "case");
+        assert_eq!(guarded(|| Ok(json!(1))).unwrap(), json!(1));
+    }
+
+    #[test]
+    fn a_null_value_off_the_scale_is_an_error() {
+        let case = |theta0: f64, bound: f64| {
+            calculate(&json!({
+                "id": 1, "method": "bp_hall_p", "params": {"theta0": theta0, "bound": bound},
+                "input": {"task_differences": [-1, 0, 0]},
+            }))
+        };
+        for far in [1e300, -1e300, 1.5] {
+            assert_eq!(case(far, 1.0)["error"]["field"], "params.theta0", "{far}");
+        }
+        assert!(case(1.5, 2.0)["result"]["p"].as_f64().unwrap() > 0.0);
+    }
 }

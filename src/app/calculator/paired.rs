@@ -76,7 +76,12 @@ pub(super) fn difference(got: &DifferenceEstimate, bound: f64) -> Answer {
 
 fn hall_p(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let (sample, bound) = sample(params, input)?;
-    let theta0 = params.optional_number("theta0")?.unwrap_or(0.0) / bound;
+    let theta0 = params.optional_number("theta0")?.unwrap_or(0.0);
+    if !(-bound..=bound).contains(&theta0) {
+        let message = format!("{theta0} is not between -{bound} and {bound}, the scale's ends");
+        return Err(params.problem("theta0", message));
+    }
+    let theta0 = theta0 / bound;
     let units = &sample.units;
     let Some(moments) = BpHall::new(&sample.unit_means, &units.unit_weights, units.n_c) else {
         let nothing = Answer::new().number("x", None).number("p", None);
