@@ -217,6 +217,55 @@ mod tests {
         assert_eq!(guarded(|| Ok(json!(1))).unwrap(), json!(1));
     }
 
+    fn result(method: &str, params: Value, input: Value) -> Value {
+        let case = json!({"id": 1, "method": method, "params": params, "input": input});
+        calculate(&case)["result"].clone()
+    }
+
+    #[test]
+    fn every_missing_limit_of_a_survival_curve_has_its_reason() {
+        let survival = |times: Value, observed: Value, at: f64| {
+            let input = json!({"times": times, "observed": observed});
+            result("kaplan_meier_survival", json!({"at": at}), input)
+        };
+        for got in [
+            survival(json!([8, 12, 11]), json!([0, 0, 0]), 1.0),
+            survival(json!([3, 3, 3]), json!([1, 1, 1]), 3.0),
+        ] {
+            assert_eq!(got["limits_reason"], "limit_undefined_at_0_or_1", "{got}");
+            assert!(got["survival"].is_number() && got["lower"].is_null());
+        }
+        let inside = survival(json!([3, 4, 5]), json!([1, 1, 0]), 4.0);
+        assert!(inside["lower"].is_number() && inside.get("limits_reason").is_none());
+        let input = json!({"times": [3, 4, 9, 9, 9], "observed": [1, 1, 1, 0, 0]});
+        let median = result("kaplan_meier_median", json!({}), input);
+        assert!(median["upper"].is_null() && median["estimate"].is_number());
+        assert_eq!(median["upper_reason"], "not_reached");
+    }
+
+    #[test]
+    fn overflow_is_null_with_a_reason() {
+        let tasks = |weights: Value| {
+            let tasks = json!([{"successes": 1, "trials": 2}, {"successes": 1, "trials": 1},
+                {"successes": 0, "trials": 3}]);
+            result(
+                "sen_cp",
+                json!({}),
+                json!({"tasks": tasks, "weights": weights}),
+            )
+        };
+        let got = tasks(json!([1e-320, 1e308, 1e308]));
+        assert_eq!((&got["estimate"], &got["n_c"]), (&json!(0.5), &json!(2.0)));
+        assert!(got["lower"].as_f64() < Some(0.5) && got["upper"].as_f64() > Some(0.5));
+        let huge = json!({"task_differences": [1e200, -1e200, 2e200]});
+        let got = result("paired_t_tasks", json!({}), huge);
+        assert_eq!(got["undefined_reason"], "out_of_range");
+        let ratings = json!({"ratings_rater_by_unit": [[1e200, 2e200], [3e200, 1e200]],
+            "level": "interval"});
+        let got = result("krippendorff_alpha", json!({}), ratings);
+        assert_eq!(got["undefined_reason"], "out_of_range");
+    }
+
     #[test]
     fn a_null_value_off_the_scale_is_an_error() {
         let case = |theta0: f64, bound: f64| {
