@@ -9,7 +9,7 @@ use super::{Method, tasks};
 use crate::base::Seed;
 use crate::compare::decision::{DecideInput, decide};
 use crate::stats::paired::{BpHall, DifferenceEstimate, bp_hall, paired_t, tost_t};
-use crate::stats::permutation::sign_flip;
+use crate::stats::permutation::clustered_sign_flip;
 use crate::stats::sample::{Paired, TaskScore};
 use crate::stats::sum::sum;
 
@@ -156,21 +156,9 @@ fn flip(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let differences = input.numbers("task_differences")?;
     let seed = params.optional_number("seed")?.unwrap_or(0.0) as u64;
     let draws = params.optional_number("draws")?.unwrap_or(9999.0) as u64;
-    // One sign per cluster: the cluster's sum takes it.
-    let units = match tasks::clusters(input, &[])? {
-        None => differences,
-        Some(labels) if labels.len() == differences.len() => {
-            let count = labels.iter().max().map_or(0, |&l| l as usize + 1);
-            let mut sums = vec![0.0; count];
-            labels
-                .iter()
-                .zip(&differences)
-                .for_each(|(&l, d)| sums[l as usize] += d);
-            sums
-        }
-        Some(_) => return Err(input.problem("cluster", "not one label per difference")),
-    };
-    let got = sign_flip(&units, Seed(seed), draws);
+    let clusters = tasks::clusters(input, &[])?;
+    let got = clustered_sign_flip(&differences, clusters.as_deref(), Seed(seed), draws)
+        .map_err(|e| input.problem("cluster", e.to_string()))?;
     Ok(Answer::new()
         .number("p_two_sided", got.p_two_sided)
         .number("p_greater", got.p_greater)
