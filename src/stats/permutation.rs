@@ -10,6 +10,9 @@ use crate::stats::units::{Units, Weights};
 /// Up to this many non-zero differences all sign patterns are counted.
 pub const EXACT_UP_TO: usize = 20;
 
+/// Fewest random sign patterns where not all are counted.
+pub const FEWEST_DRAWS: u64 = 9999;
+
 /// The sign-flip test's p-values and how they were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SignFlip {
@@ -53,7 +56,7 @@ pub fn sign_flip(differences: &[f64], seed: Seed, draws: u64) -> SignFlip {
     if sizes.len() <= EXACT_UP_TO {
         return exact(&sizes, total);
     }
-    monte_carlo(&sizes, total, seed, draws.max(9999))
+    monte_carlo(&sizes, total, seed, draws.max(FEWEST_DRAWS))
 }
 
 /// [`sign_flip`] with one sign per cluster: the differences of a cluster's tasks are summed.

@@ -267,6 +267,49 @@ mod tests {
     }
 
     #[test]
+    fn an_undefined_coefficient_has_null_limits() {
+        let got = result(
+            "cohen_kappa",
+            json!({}),
+            json!({"table": [[10, 0], [0, 0]]}),
+        );
+        for name in ["kappa", "lower", "upper"] {
+            assert_eq!(got.get(name), Some(&Value::Null), "{name}");
+        }
+        assert!(got["undefined_reason"].is_string());
+    }
+
+    #[test]
+    fn parameters_that_mean_nothing_are_errors() {
+        let field = |method: &str, params: Value| {
+            let input = json!({"task_differences": [0.1, 0.2, -0.1]});
+            let case = json!({"id": 1, "method": method, "params": params, "input": input});
+            calculate(&case)["error"]["field"].clone()
+        };
+        for margin in [-0.1, 0.0] {
+            let got = field("tost_t", json!({"margin": margin}));
+            assert_eq!(got, "params.margin", "{margin}");
+        }
+        for draws in [
+            json!(-5),
+            json!(99),
+            json!(9998),
+            json!(1e12),
+            json!(1e4 + 0.5),
+        ] {
+            let got = field("sign_flip_exact", json!({"draws": draws}));
+            assert_eq!(got, "params.draws", "{draws}");
+        }
+        assert_eq!(
+            field("sign_flip_exact", json!({"seed": 1.5})),
+            "params.seed"
+        );
+        let sound = json!({"seed": 3, "draws": 20000});
+        assert_eq!(field("sign_flip_exact", sound), Value::Null);
+        assert_eq!(field("tost_t", json!({"margin": 0.1})), Value::Null);
+    }
+
+    #[test]
     fn a_null_value_off_the_scale_is_an_error() {
         let case = |theta0: f64, bound: f64| {
             calculate(&json!({

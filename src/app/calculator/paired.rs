@@ -9,7 +9,7 @@ use super::{Method, tasks};
 use crate::base::Seed;
 use crate::compare::decision::{DecideInput, decide};
 use crate::stats::paired::{BpHall, DifferenceEstimate, bp_hall, paired_t, tost_t};
-use crate::stats::permutation::clustered_sign_flip;
+use crate::stats::permutation::{FEWEST_DRAWS, clustered_sign_flip};
 use crate::stats::sample::{Paired, TaskScore};
 use crate::stats::sum::sum;
 
@@ -154,8 +154,16 @@ fn noninferiority(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
 
 fn flip(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let differences = input.numbers("task_differences")?;
-    let seed = params.optional_number("seed")?.unwrap_or(0.0) as u64;
-    let draws = params.optional_number("draws")?.unwrap_or(9999.0) as u64;
+    let seed = params
+        .find("seed")
+        .map_or(Ok(0), |_| params.count("seed"))?;
+    let draws = params
+        .find("draws")
+        .map_or(Ok(FEWEST_DRAWS), |_| params.count32("draws").map(u64::from))?;
+    if draws < FEWEST_DRAWS {
+        let message = format!("{draws} draws are fewer than {FEWEST_DRAWS}");
+        return Err(params.problem("draws", message));
+    }
     let clusters = tasks::clusters(input, &[])?;
     let got = clustered_sign_flip(&differences, clusters.as_deref(), Seed(seed), draws)
         .map_err(|e| input.problem("cluster", e.to_string()))?;
@@ -170,10 +178,11 @@ fn flip(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
 }
 
 fn tost(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
-    let got = tost_t(
-        &input.numbers("task_differences")?,
-        params.number("margin")?,
-    );
+    let margin = params.number("margin")?;
+    if !(margin > 0.0 && margin.is_finite()) {
+        return Err(params.problem("margin", format!("{margin} is not positive")));
+    }
+    let got = tost_t(&input.numbers("task_differences")?, margin);
     Ok(Answer::new()
         .number("p_noninferior", got.p_noninferior)
         .number("p_nonsuperior", got.p_nonsuperior)
