@@ -6,6 +6,8 @@ use std::f64::consts::{PI, SQRT_2};
 use puruspe::error::erfc;
 use statrs::function::erf::erfc_inv;
 
+use super::positive_p;
+
 /// Φ(x), accurate in both tails.
 pub fn normal_cdf(x: f64) -> f64 {
     0.5 * tail(-x / SQRT_2)
@@ -25,9 +27,10 @@ pub fn normal_sf(x: f64) -> f64 {
     normal_cdf(-x)
 }
 
-/// 2Φ(−|x|): the two-sided p-value of a normal score, at most 1.
+/// 2Φ(−|x|): the two-sided p-value of a normal score, at most 1 and never 0.
 pub fn normal_two_sided(x: f64) -> f64 {
-    tail(x.abs() / SQRT_2).min(1.0)
+    let p = tail(x.abs() / SQRT_2);
+    if p > 1.0 { 1.0 } else { positive_p(p) }
 }
 
 /// Φ⁻¹(p); −∞ at 0 and +∞ at 1.
