@@ -4,7 +4,7 @@ use super::decision::MissingState;
 use crate::base::{Result, Seed};
 use crate::estimate::{Context, Segment, TaskCells, partial_tasks, task_scores, unit_means};
 use crate::model::metric::{Contrast, Metric};
-use crate::stats::missing::manski_difference;
+use crate::stats::missing::{PartialTask, manski_difference, missing_sign_flip};
 use crate::stats::paired::bp_hall;
 use crate::stats::permutation::sign_flip;
 use crate::stats::power::mde;
@@ -213,7 +213,7 @@ fn missing(
     if rate_a == 0.0 && rate_b == 0.0 && drop == 0.0 {
         return Ok(state);
     }
-    state.p_missing = Some(p_missing(context, pair, tasks, seed));
+    state.p_missing = Some(p_missing(context, pair, tasks, seed)?);
     if pair.metric.contrast() == Contrast::Difference {
         let (a, b) = (partial_tasks(pair.a, tasks), partial_tasks(pair.b, tasks));
         let clusters = context.clusters(tasks);
@@ -236,20 +236,23 @@ fn missing(
 }
 
 /// Sign-flip on per-task differences of missing rates (METHODS 10).
-fn p_missing(context: &Context, pair: &Pair, tasks: &[usize], seed: Seed) -> f64 {
-    let share = |cells: &TaskCells, t: usize| {
-        let planned = cells.planned[t] - cells.not_applicable[t];
-        if planned > 0 {
-            f64::from(cells.missing[t]) / f64::from(planned)
-        } else {
-            0.0
-        }
+fn p_missing(context: &Context, pair: &Pair, tasks: &[usize], seed: Seed) -> Result<f64> {
+    let (a, b) = (planned_tasks(pair.a, tasks), planned_tasks(pair.b, tasks));
+    let clusters = context.clusters(tasks);
+    let seed = seed.child("missing");
+    let found = missing_sign_flip(&a, &b, clusters.as_deref(), seed, DRAWS)?;
+    Ok(found.p_two_sided)
+}
+
+/// The planned trials that the measure concerns, by whether they are missing: the same denominators
+/// as those of the missing rates beside it.
+fn planned_tasks(cells: &TaskCells, tasks: &[usize]) -> Vec<PartialTask> {
+    let planned = |&t: &usize| PartialTask {
+        sum: cells.sum[t],
+        observed: cells.planned[t]
+            .saturating_sub(cells.not_applicable[t])
+            .saturating_sub(cells.missing[t]),
+        missing: cells.missing[t],
     };
-    let mut by_unit: std::collections::BTreeMap<usize, f64> = std::collections::BTreeMap::new();
-    for &t in tasks {
-        let unit = context.cluster_of.as_ref().map_or(t, |c| c[t] as usize);
-        *by_unit.entry(unit).or_default() += share(pair.b, t) - share(pair.a, t);
-    }
-    let differences: Vec<f64> = by_unit.into_values().collect();
-    sign_flip(&differences, seed.child("missing"), DRAWS).p_two_sided
+    tasks.iter().map(planned).collect()
 }

@@ -155,20 +155,20 @@ pub struct ThetaLimits {
 pub fn decide(input: &DecideInput) -> Decision {
     let mut notices = vec![];
     match missing_step(input) {
-        MissingStep::Stop(reason) => return stopped(input, Word::NotDecidable, reason),
+        MissingStep::Stop(reason) => return stopped(input, Word::NotDecidable, reason, notices),
         MissingStep::Notice => notices.push(Notice::code("bounds_disagree")),
         MissingStep::Clear => {}
     }
     let interval = match estimable_step(input) {
         Ok(interval) => interval,
-        Err(reason) => return stopped(input, Word::Inconclusive, &reason),
+        Err(reason) => return stopped(input, Word::Inconclusive, &reason, notices),
     };
     if input.judge.blocks() {
-        return stopped(input, Word::Inconclusive, "uncalibrated");
+        return stopped(input, Word::Inconclusive, "uncalibrated", notices);
     }
     match input.schedule {
         ScheduleState::NotInterleaved | ScheduleState::Drift => {
-            return stopped(input, Word::Inconclusive, "schedule");
+            return stopped(input, Word::Inconclusive, "schedule", notices);
         }
         ScheduleState::Assumed => notices.push(Notice::code("schedule_assumed")),
         ScheduleState::Ok => {}
@@ -197,12 +197,13 @@ fn delta(input: &DecideInput) -> Option<f64> {
         .map(|margin| theta_margin(margin, input.contrast))
 }
 
-fn stopped(input: &DecideInput, word: Word, reason: &str) -> Decision {
+/// A step that stops keeps what earlier steps had to say.
+fn stopped(input: &DecideInput, word: Word, reason: &str, notices: Vec<Notice>) -> Decision {
     let reason = Some(reason.to_owned());
     Decision {
         word,
         reason,
-        notices: vec![],
+        notices,
         theta: None,
         adjusted: input.in_family,
     }
@@ -274,6 +275,44 @@ mod tests {
             ..DecideInput::plain(interval, Some(0.1))
         };
         assert_eq!(decide(&input).word, Word::NonInferior);
+    }
+
+    #[test]
+    fn bounds_that_disagree_are_said_wherever_the_decision_stops() {
+        let limits = |lower, upper| Some(Limits { lower, upper });
+        let missing = MissingState {
+            rate_a: 0.01,
+            rate_b: 0.01,
+            worst: limits(-0.15, 0.05),
+            best: limits(-0.05, 0.15),
+            ..MissingState::default()
+        };
+        let plain = DecideInput {
+            missing: Some(missing),
+            ..DecideInput::plain(limits(-0.08, 0.08), Some(0.1))
+        };
+        let reason_and_notices = |input: &DecideInput| {
+            let got = decide(input);
+            let codes: Vec<String> = got.notices.into_iter().map(|n| n.code).collect();
+            assert_eq!(codes, ["bounds_disagree"], "{:?}", got.reason);
+            got.reason
+        };
+        assert_eq!(reason_and_notices(&plain), None);
+        let few = DecideInput {
+            n_c: Some(1.0),
+            ..plain.clone()
+        };
+        assert_eq!(reason_and_notices(&few).unwrap(), "not_estimable");
+        let unjudged = DecideInput {
+            judge: JudgeState::Missing,
+            ..plain.clone()
+        };
+        assert_eq!(reason_and_notices(&unjudged).unwrap(), "uncalibrated");
+        let drifted = DecideInput {
+            schedule: ScheduleState::Drift,
+            ..plain
+        };
+        assert_eq!(reason_and_notices(&drifted).unwrap(), "schedule");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::gate::RuleResult;
 use crate::base::{Error, Result};
 use crate::stats::multiplicity::{Adjustment, Testable, adjust, tarone};
-use crate::stats::special::{Draw, hypergeometric_cdf};
+use crate::stats::special::{Draw, hypergeometric_cdf, positive_p};
 use crate::stats::tolerance::{above, at_most};
 
 /// One task's binary trials in both arms.
@@ -49,18 +49,19 @@ impl ScreenTask {
 
     /// One-sided Fisher for "B worse".
     fn p(&self) -> f64 {
-        hypergeometric_cdf(u64::from(self.b_successes), self.draw(self.b_successes))
+        let draw = self.draw(self.b_successes);
+        positive_p(hypergeometric_cdf(u64::from(self.b_successes), draw))
     }
 
     /// The smallest p that these margins allow.
     fn smallest_p(&self) -> f64 {
         let draw = self.draw(self.b_successes);
-        hypergeometric_cdf(draw.min(), draw)
+        positive_p(hypergeometric_cdf(draw.min(), draw))
     }
 
     /// The p if every trial of B had failed.
     fn p_of_full_break(&self) -> f64 {
-        hypergeometric_cdf(0, self.draw(0))
+        positive_p(hypergeometric_cdf(0, self.draw(0)))
     }
 
     /// Whether it passed at least two of three trials in A.

@@ -16,7 +16,7 @@ use crate::model::metric::{Contrast, Metric};
 use crate::model::score::ScoreTable;
 use crate::stats::Limits;
 use crate::stats::multiplicity::{Adjustment, adjust};
-use crate::stats::tolerance::{above, below};
+use crate::stats::recovery::reach_differs;
 
 /// Which arms are compared, and how.
 #[derive(Clone, Debug)]
@@ -202,10 +202,7 @@ fn mark_selection(contrasted: &mut [(Metric, &Segment, Contrasted)]) {
     let uneven: Vec<Option<String>> = contrasted
         .iter()
         .filter(|(m, _, _)| m.measure == Measure::Reached)
-        .filter(|(_, _, c)| {
-            c.value.is_some_and(|v| above(v.abs(), 0.1))
-                || c.p_sign_flip.is_some_and(|p| below(p, 0.1))
-        })
+        .filter(|(_, _, c)| reach_differs(c.p_sign_flip, c.value))
         .map(|(_, s, _)| s.name.clone())
         .collect();
     for (metric, segment, found) in contrasted.iter_mut() {

@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::stats::multiplicity::{Adjustment, adjust};
-use crate::stats::special::t_sf;
+use crate::stats::special::{positive_p, t_sf};
 use crate::stats::sum::{mean, variance};
 use crate::stats::tolerance::{at_least, at_most};
 
@@ -186,7 +186,7 @@ fn p_of_lead(leads: &[f64], epsilon: f64) -> f64 {
     let n = leads.len() as f64;
     match (mean(leads), variance(leads)) {
         (Some(lead), Some(spread)) if spread > 0.0 => {
-            1.0 - t_sf((lead - epsilon) / (spread / n).sqrt(), n - 1.0)
+            positive_p(1.0 - t_sf((lead - epsilon) / (spread / n).sqrt(), n - 1.0))
         }
         (Some(lead), _) if lead <= 0.0 => (1.0 - epsilon).powf(n),
         _ => 1.0,

@@ -70,7 +70,8 @@ impl MeanEstimate {
 
 /// Student's t interval for a mean of independent values.
 ///
-/// `too_few_units` with fewer than two values, `zero_variance` where all are equal. Near the ends
+/// `too_few_units` with fewer than two values, `zero_variance` where all are equal, `out_of_range`
+/// where the mean or the squares are beyond floating point. Near the ends
 /// of a bounded scale its coverage is far below nominal.
 pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
     let Some(centre) = mean(values) else {
@@ -84,6 +85,12 @@ pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
             ..MeanEstimate::default()
         };
     };
+    if !(centre.is_finite() && spread.is_finite()) {
+        return MeanEstimate {
+            estimate: Some(centre).filter(|c| c.is_finite()),
+            ..MeanEstimate::undefined("out_of_range")
+        };
+    }
     let n = values.len() as f64;
     // Equal values may differ in the last digit after a division.
     let se = if spread <= (1e-14 * centre).powi(2) {
@@ -97,6 +104,18 @@ pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn squares_that_overflow_are_not_equal_values() {
+        let got = t_mean(&[1e200, -1e200, 3e200], Level::p95());
+        assert_eq!(
+            (got.lower, got.p, got.reason),
+            (None, None, Some("out_of_range"))
+        );
+        assert_eq!(got.estimate, Some(1e200));
+        let none = t_mean(&[1.7e308; 3], Level::p95());
+        assert_eq!((none.estimate, none.reason), (None, Some("out_of_range")));
+    }
 
     #[test]
     fn equal_values_do_not_make_an_interval_of_width_zero() {

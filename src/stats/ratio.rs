@@ -34,6 +34,10 @@ pub struct LogEstimate {
 
 impl LogEstimate {
     fn missing(estimate: Option<f64>, reason: &'static str) -> Self {
+        let sound = |v: &f64| v.is_finite();
+        if estimate.is_some_and(|v| !sound(&v)) {
+            return Self::missing(None, "out_of_range");
+        }
         Self {
             estimate,
             lower: None,
@@ -47,9 +51,21 @@ impl LogEstimate {
         }
     }
 
+    /// Nothing, `out_of_range`, where some number left the range of floating point: what is then left
+    /// (a p of 0, an infinite ratio) would not be what the data say.
+    fn in_range(self) -> Self {
+        let numbers = [self.lower, self.upper, self.log_se, self.df, self.p];
+        let finite = numbers.iter().flatten().all(|v| v.is_finite());
+        let positive = self.estimate.is_none_or(|v| v.is_finite() && v > 0.0);
+        if finite && positive {
+            return self;
+        }
+        Self::missing(self.estimate.filter(|_| positive), "out_of_range")
+    }
+
     fn new(log: f64, se: f64, df: f64, level: Level) -> Self {
         let half = t_quantile(1.0 - level.tail(), df) * se;
-        Self {
+        let found = Self {
             estimate: Some(log.exp()),
             lower: Some((log - half).exp()),
             upper: Some((log + half).exp()),
@@ -59,7 +75,8 @@ impl LogEstimate {
             p: Some(t_two_sided(log / se, df)),
             status: Status::Ok,
             reason: None,
-        }
+        };
+        found.in_range()
     }
 
     fn from_logs(mean: &MeanEstimate) -> Self {
@@ -75,7 +92,8 @@ impl LogEstimate {
                 p: mean.p,
                 status: Status::Ok,
                 reason: None,
-            },
+            }
+            .in_range(),
             (log, _) => Self::missing(log.map(f64::exp), reason),
         }
     }
@@ -118,7 +136,8 @@ fn jackknife_se(leave_one_out: impl Iterator<Item = f64> + Clone, count: f64) ->
 /// for lognormal spread up to 1.5 and 5–200 tasks; .90 where the tasks' own changes have spread 1.
 /// `no_common_tasks` without tasks,
 /// `too_few_units` with one, `zero_total` where a total, or all but one task of it, is 0,
-/// `zero_variance` where all tasks have the same ratio.
+/// `zero_variance` where all tasks have the same ratio, `out_of_range` where totals, their ratio or
+/// its limits are beyond floating point.
 ///
 /// # Errors
 ///
@@ -129,6 +148,9 @@ pub fn ratio_of_means(a: &[f64], b: &[f64], level: Level) -> Result<LogEstimate>
         return Ok(LogEstimate::missing(None, "no_common_tasks"));
     }
     let (sa, sb) = (sum(a.iter().copied()), sum(b.iter().copied()));
+    if !(sa.is_finite() && sb.is_finite()) {
+        return Ok(LogEstimate::missing(None, "out_of_range"));
+    }
     if sa <= 0.0 {
         return Ok(LogEstimate::missing(None, "zero_total"));
     }
@@ -148,15 +170,26 @@ pub fn ratio_of_means(a: &[f64], b: &[f64], level: Level) -> Result<LogEstimate>
     let n_eff = 1.0 / sum(pairs().map(|(&x, &y)| (0.5 * (x / sa + y / sb)).powi(2)));
     let ratio = LogEstimate::new((sb / sa).ln(), se, (n_eff - 1.0).max(1.0), level);
     Ok(LogEstimate {
-        n_eff: Some(n_eff),
+        n_eff: Some(n_eff).filter(|n| n.is_finite()),
         ..ratio
     })
+}
+
+/// log(y/x) of positive amounts, also where the quotient itself is too large or too small to hold.
+fn log_ratio(x: f64, y: f64) -> f64 {
+    let quotient = y / x;
+    if quotient.is_normal() {
+        quotient.ln()
+    } else {
+        y.ln() - x.ln()
+    }
 }
 
 /// The typical task's ratio: exp of the mean log(B_i/A_i) with a t interval (method
 /// `geometric_mean_ratio`). Says nothing about total spend.
 ///
-/// `nonpositive_amount` where some amount is 0.
+/// `nonpositive_amount` where some amount is 0, `out_of_range` where the ratio or its limits are
+/// beyond floating point.
 ///
 /// # Errors
 ///
@@ -169,7 +202,7 @@ pub fn geometric_mean_ratio(a: &[f64], b: &[f64], level: Level) -> Result<LogEst
     if a.iter().chain(b).any(|&v| v <= 0.0) {
         return Ok(LogEstimate::missing(None, "nonpositive_amount"));
     }
-    let logs: Vec<f64> = a.iter().zip(b).map(|(x, y)| (y / x).ln()).collect();
+    let logs: Vec<f64> = a.iter().zip(b).map(|(x, y)| log_ratio(*x, *y)).collect();
     Ok(LogEstimate::from_logs(&t_mean(&logs, level)))
 }
 
@@ -188,6 +221,9 @@ pub fn mean_amount(values: &[f64], level: Level) -> Result<LogEstimate> {
     let (count, total) = (values.len() as f64, sum(values.iter().copied()));
     if values.is_empty() {
         return Ok(LogEstimate::missing(None, "no_valid_trials"));
+    }
+    if !total.is_finite() {
+        return Ok(LogEstimate::missing(None, "out_of_range"));
     }
     let mean = total / count;
     if total <= 0.0 {
@@ -264,6 +300,31 @@ mod tests {
             (heavy.lower, heavy.reason),
             (None, Some("few_effective_units"))
         );
+    }
+
+    #[test]
+    fn amounts_beyond_floating_point_are_out_of_range() {
+        let level = Level::p95();
+        let nothing = |got: LogEstimate| {
+            let numbers = [got.estimate, got.lower, got.upper, got.p];
+            assert_eq!(numbers, [None; 4], "{got:?}");
+            assert_eq!(
+                (got.status, got.reason),
+                (Status::NotEstimable, Some("out_of_range"))
+            );
+        };
+        let (huge, large) = ([1e308; 3], [1e308, 1e307, 1e308]);
+        let (small, wide) = ([1e-320, 2e-320, 1e-320], [1e300, 2e300, 3e300]);
+        nothing(ratio_of_means(&huge, &large, level).unwrap());
+        nothing(ratio_of_means(&small, &wide, level).unwrap());
+        nothing(ratio_of_means(&wide, &small, level).unwrap());
+        nothing(geometric_mean_ratio(&[1e-300; 2], &[1e300; 2], level).unwrap());
+        nothing(geometric_mean_ratio(&small, &wide, level).unwrap());
+        nothing(mean_amount(&huge, level).unwrap());
+        // A quotient that does not fit is no obstacle where its logarithm does.
+        let (a, b) = ([1e-300, 1e300], [1e300, 1e-300]);
+        let even = geometric_mean_ratio(&a, &b, level).unwrap();
+        assert_eq!(even.estimate, Some(1.0));
     }
 
     #[test]

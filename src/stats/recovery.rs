@@ -95,6 +95,12 @@ fn partial(task: &FaultTask) -> PartialTask {
     }
 }
 
+/// Whether reach rates differ so much that a comparison of recovery is marked `selection`: p < .1 or
+/// a difference of more than .1 (METHODS 5). What is not known does not count.
+pub fn reach_differs(p: Option<f64>, difference: Option<f64>) -> bool {
+    p.is_some_and(|p| below(p, 0.1)) || difference.is_some_and(|d| above(d.abs(), 0.1))
+}
+
 /// Whether two arms reached their faults alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReachComparison {
@@ -104,8 +110,8 @@ pub struct ReachComparison {
     pub rate_b: Option<f64>,
     /// Sign-flip p for equal reach rates.
     pub p: f64,
-    /// Whether reach rates differ (p < .1 or by more than .1): a comparison of recovery is then
-    /// marked `selection`, since who reaches the fault is itself an outcome.
+    /// Whether reach rates differ ([`reach_differs`]): a comparison of recovery is then marked
+    /// `selection`, since who reaches the fault is itself an outcome.
     pub selection: bool,
     /// Indices of the tasks reached in both arms: the only ones on which recovery is compared.
     pub both: Vec<usize>,
@@ -139,12 +145,12 @@ pub fn compare_reach(
         mean(&each)
     };
     let (rate_a, rate_b) = (rate(a), rate(b));
-    let gap = rate_a.zip(rate_b).map_or(0.0, |(a, b)| (b - a).abs());
+    let gap = rate_a.zip(rate_b).map(|(a, b)| b - a);
     Ok(ReachComparison {
         rate_a,
         rate_b,
         p,
-        selection: below(p, 0.1) || above(gap, 0.1),
+        selection: reach_differs(Some(p), gap),
         both: (0..a.len())
             .filter(|&i| a[i].reached > 0 && b[i].reached > 0)
             .collect(),
@@ -181,6 +187,12 @@ mod tests {
             recovered: 0,
         };
         assert!(recovery(&[bad], None, Level::p95()).is_err());
+    }
+
+    #[test]
+    fn reach_differs_by_either_sign_or_by_p() {
+        assert!(reach_differs(None, Some(-0.2)) && reach_differs(Some(0.05), Some(0.0)));
+        assert!(!reach_differs(Some(0.1), Some(0.1)) && !reach_differs(None, None));
     }
 
     #[test]

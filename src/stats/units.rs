@@ -45,7 +45,8 @@ impl Units {
     /// Gathers tasks into units; `trials` holds the valid trials of each task.
     ///
     /// Tasks without valid trial or weight are dropped and the rest is renormalised. No unit may
-    /// be left; that is not an error.
+    /// be left; that is not an error. Only ratios of weights matter, so weights whose sum overflows
+    /// are fine; one that is lost beside the largest is no weight.
     ///
     /// # Errors
     ///
@@ -57,6 +58,8 @@ impl Units {
             check_length("weights", Some(given.len()), trials.len())?;
             check_weights(given)?;
         }
+        let rescaled = rescaled(weights);
+        let weights = rescaled.as_ref().unwrap_or(weights);
         let (kept, dropped): (Vec<usize>, Vec<usize>) = (0..trials.len()).partition(|&i| {
             trials[i] > 0 && !matches!(weights, Weights::Explicit(given) if given[i] == 0.0)
         });
@@ -143,6 +146,18 @@ fn check_weights(given: &[f64]) -> Result<()> {
         return Err(Error::input("all weights are zero").hint("at least one task must count"));
     }
     Ok(())
+}
+
+/// Explicit weights over their largest, where their sum would overflow or has lost digits below the
+/// smallest normal number; `None` where they can be used as they are.
+fn rescaled(weights: &Weights) -> Option<Weights> {
+    let Weights::Explicit(given) = weights else {
+        return None;
+    };
+    let total: f64 = given.iter().sum();
+    let largest = given.iter().copied().fold(0.0, f64::max);
+    let fits = total.is_normal() || largest == 0.0;
+    (!fits).then(|| Weights::Explicit(given.iter().map(|w| w / largest).collect()))
 }
 
 /// Numbers units from 0 in the order in which they appear.
@@ -232,6 +247,19 @@ mod tests {
         assert_eq!(units.unit_of, [0, 1, 0, 0]);
         assert!((units.weights[1] - 0.5).abs() < 1e-15);
         assert!((units.n_c - 2.0).abs() < 1e-12 && !units.unequal && !units.too_few());
+    }
+
+    #[test]
+    fn only_ratios_of_weights_matter_at_any_size() {
+        let units = |given: [f64; 3]| {
+            Units::new(&[1; 3], None, &Weights::Explicit(given.to_vec())).unwrap()
+        };
+        let plain = units([1.0, 1.0, 1.0]);
+        assert_eq!(units([1e308; 3]), plain);
+        assert_eq!(units([1e-320; 3]), plain);
+        // Beside 1e308 a weight of 1e-320 is none.
+        let lost = units([1e-320, 1e308, 1e308]);
+        assert_eq!((lost.dropped, lost.n_c), (vec![0], 2.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::stats::agreement::{
     krippendorff_alpha, spearman,
 };
 use crate::stats::special::t_quantile;
-use crate::stats::undefined::Defined;
+use crate::stats::undefined::{Defined, Undefined};
 
 pub(super) fn method(name: &str) -> Option<Method> {
     Some(match name {
@@ -23,6 +23,12 @@ pub(super) fn method(name: &str) -> Option<Method> {
         "spearman" => |_, i| correlation(i, "rho", spearman),
         _ => return None,
     })
+}
+
+/// A coefficient that is undefined: it has no limits either.
+fn without_limits(name: &str, reason: Undefined) -> Answer {
+    let nothing = defined(name, Err(reason)).number("se", None);
+    nothing.number("lower", None).number("upper", None)
 }
 
 /// One number, or null with its reason.
@@ -43,7 +49,7 @@ fn kappa(params: &Fields, input: &Fields, weights: Weights) -> Result<Answer, Pr
     let (table, level) = (Table::new(&counts(input, "table")?)?, params.level()?);
     let got = match cohen_kappa(&table, weights) {
         Ok(got) => got,
-        Err(reason) => return Ok(defined("kappa", Err(reason))),
+        Err(reason) => return Ok(without_limits("kappa", reason)),
     };
     // A table without disagreement has no spread to build limits from.
     let half = (got.se > 0.0).then_some(level.z() * got.se);
@@ -97,7 +103,7 @@ fn coefficient(
     let ratings = Ratings::new(units.iter().map(Vec::as_slice))?;
     let got = match gwet(&ratings, weights) {
         Ok(got) => got,
-        Err(reason) => return Ok(defined(name, Err(reason))),
+        Err(reason) => return Ok(without_limits(name, reason)),
     };
     let spread = got.se.filter(|se| *se > 0.0);
     let df = got.units as f64 - 1.0;

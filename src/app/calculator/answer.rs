@@ -25,8 +25,13 @@ impl Answer {
 
     /// Adds the reason why something is undefined, if there is one.
     pub(super) fn reason(self, reason: Option<&str>) -> Self {
+        self.why("undefined_reason", reason)
+    }
+
+    /// Adds the reason of one part of the result under its own name, if there is one.
+    pub(super) fn why(self, name: &str, reason: Option<&str>) -> Self {
         match reason {
-            Some(reason) => self.with("undefined_reason", reason),
+            Some(reason) => self.with(name, reason),
             None => self,
         }
     }

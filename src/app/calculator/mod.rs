@@ -146,7 +146,7 @@ pub const METHODS: &[&str] = &[
 /// ```
 pub fn calculate(case: &Value) -> Value {
     let id = case.get("id").cloned().unwrap_or(Value::Null);
-    match answer(case) {
+    match guarded(|| answer(case)) {
         Ok(result) => json!({ "id": id, "result": result }),
         Err(problem) => json!({
             "id": id,
@@ -158,6 +158,20 @@ pub fn calculate(case: &Value) -> Value {
 /// Computes every case of an array, in order.
 pub fn calculate_all(cases: &[Value]) -> Vec<Value> {
     cases.iter().map(calculate).collect()
+}
+
+/// Makes a panic the case's own error: a fault in one method must not lose the answers to the other
+/// cases of the file. Every method builds its result from the case alone, so nothing half-changed
+/// is left behind.
+fn guarded(answer: impl FnOnce() -> Result<Value, Problem>) -> Result<Value, Problem> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer));
+    caught.unwrap_or_else(|_| {
+        Err(Problem::new(
+            "case",
+            "this case made the calculation panic, which is a defect of the program; \
+             the other cases are not affected",
+        ))
+    })
 }
 
 /// Names the methods that a wrong id may have meant: those that hold it, or the nearest.
@@ -190,4 +204,122 @@ fn answer(case: &Value) -> Result<Value, Problem> {
     params.all_read()?;
     input.all_read()?;
     Ok(result.into_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_the_error_of_its_case() {
+        let problem = guarded(|| panic!("on purpose")).unwrap_err();
+        assert_eq!(problem.field, "case");
+        assert_eq!(guarded(|| Ok(json!(1))).unwrap(), json!(1));
+    }
+
+    fn result(method: &str, params: Value, input: Value) -> Value {
+        let case = json!({"id": 1, "method": method, "params": params, "input": input});
+        calculate(&case)["result"].clone()
+    }
+
+    #[test]
+    fn every_missing_limit_of_a_survival_curve_has_its_reason() {
+        let survival = |times: Value, observed: Value, at: f64| {
+            let input = json!({"times": times, "observed": observed});
+            result("kaplan_meier_survival", json!({"at": at}), input)
+        };
+        for got in [
+            survival(json!([8, 12, 11]), json!([0, 0, 0]), 1.0),
+            survival(json!([3, 3, 3]), json!([1, 1, 1]), 3.0),
+        ] {
+            assert_eq!(got["limits_reason"], "limit_undefined_at_0_or_1", "{got}");
+            assert!(got["survival"].is_number() && got["lower"].is_null());
+        }
+        let inside = survival(json!([3, 4, 5]), json!([1, 1, 0]), 4.0);
+        assert!(inside["lower"].is_number() && inside.get("limits_reason").is_none());
+        let input = json!({"times": [3, 4, 9, 9, 9], "observed": [1, 1, 1, 0, 0]});
+        let median = result("kaplan_meier_median", json!({}), input);
+        assert!(median["upper"].is_null() && median["estimate"].is_number());
+        assert_eq!(median["upper_reason"], "not_reached");
+    }
+
+    #[test]
+    fn overflow_is_null_with_a_reason() {
+        let tasks = |weights: Value| {
+            let tasks = json!([{"successes": 1, "trials": 2}, {"successes": 1, "trials": 1},
+                {"successes": 0, "trials": 3}]);
+            result(
+                "sen_cp",
+                json!({}),
+                json!({"tasks": tasks, "weights": weights}),
+            )
+        };
+        let got = tasks(json!([1e-320, 1e308, 1e308]));
+        assert_eq!((&got["estimate"], &got["n_c"]), (&json!(0.5), &json!(2.0)));
+        assert!(got["lower"].as_f64() < Some(0.5) && got["upper"].as_f64() > Some(0.5));
+        let huge = json!({"task_differences": [1e200, -1e200, 2e200]});
+        let got = result("paired_t_tasks", json!({}), huge);
+        assert_eq!(got["undefined_reason"], "out_of_range");
+        let ratings = json!({"ratings_rater_by_unit": [[1e200, 2e200], [3e200, 1e200]],
+            "level": "interval"});
+        let got = result("krippendorff_alpha", json!({}), ratings);
+        assert_eq!(got["undefined_reason"], "out_of_range");
+    }
+
+    #[test]
+    fn an_undefined_coefficient_has_null_limits() {
+        let got = result(
+            "cohen_kappa",
+            json!({}),
+            json!({"table": [[10, 0], [0, 0]]}),
+        );
+        for name in ["kappa", "lower", "upper"] {
+            assert_eq!(got.get(name), Some(&Value::Null), "{name}");
+        }
+        assert!(got["undefined_reason"].is_string());
+    }
+
+    #[test]
+    fn parameters_that_mean_nothing_are_errors() {
+        let field = |method: &str, params: Value| {
+            let input = json!({"task_differences": [0.1, 0.2, -0.1]});
+            let case = json!({"id": 1, "method": method, "params": params, "input": input});
+            calculate(&case)["error"]["field"].clone()
+        };
+        for margin in [-0.1, 0.0] {
+            let got = field("tost_t", json!({"margin": margin}));
+            assert_eq!(got, "params.margin", "{margin}");
+        }
+        for draws in [
+            json!(-5),
+            json!(99),
+            json!(9998),
+            json!(1e12),
+            json!(1e4 + 0.5),
+        ] {
+            let got = field("sign_flip_exact", json!({"draws": draws}));
+            assert_eq!(got, "params.draws", "{draws}");
+        }
+        assert_eq!(
+            field("sign_flip_exact", json!({"seed": 1.5})),
+            "params.seed"
+        );
+        let sound = json!({"seed": 3, "draws": 20000});
+        assert_eq!(field("sign_flip_exact", sound), Value::Null);
+        assert_eq!(field("tost_t", json!({"margin": 0.1})), Value::Null);
+    }
+
+    #[test]
+    fn a_null_value_off_the_scale_is_an_error() {
+        let case = |theta0: f64, bound: f64| {
+            calculate(&json!({
+                "id": 1, "method": "bp_hall_p", "params": {"theta0": theta0, "bound": bound},
+                "input": {"task_differences": [-1, 0, 0]},
+            }))
+        };
+        for far in [1e300, -1e300, 1.5] {
+            assert_eq!(case(far, 1.0)["error"]["field"], "params.theta0", "{far}");
+        }
+        assert!(case(1.5, 2.0)["result"]["p"].as_f64().unwrap() > 0.0);
+    }
 }

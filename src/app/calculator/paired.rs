@@ -9,7 +9,7 @@ use super::{Method, tasks};
 use crate::base::Seed;
 use crate::compare::decision::{DecideInput, decide};
 use crate::stats::paired::{BpHall, DifferenceEstimate, bp_hall, paired_t, tost_t};
-use crate::stats::permutation::sign_flip;
+use crate::stats::permutation::{FEWEST_DRAWS, clustered_sign_flip};
 use crate::stats::sample::{Paired, TaskScore};
 use crate::stats::sum::sum;
 
@@ -76,7 +76,12 @@ pub(super) fn difference(got: &DifferenceEstimate, bound: f64) -> Answer {
 
 fn hall_p(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let (sample, bound) = sample(params, input)?;
-    let theta0 = params.optional_number("theta0")?.unwrap_or(0.0) / bound;
+    let theta0 = params.optional_number("theta0")?.unwrap_or(0.0);
+    if !(-bound..=bound).contains(&theta0) {
+        let message = format!("{theta0} is not between -{bound} and {bound}, the scale's ends");
+        return Err(params.problem("theta0", message));
+    }
+    let theta0 = theta0 / bound;
     let units = &sample.units;
     let Some(moments) = BpHall::new(&sample.unit_means, &units.unit_weights, units.n_c) else {
         let nothing = Answer::new().number("x", None).number("p", None);
@@ -149,23 +154,19 @@ fn noninferiority(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
 
 fn flip(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let differences = input.numbers("task_differences")?;
-    let seed = params.optional_number("seed")?.unwrap_or(0.0) as u64;
-    let draws = params.optional_number("draws")?.unwrap_or(9999.0) as u64;
-    // One sign per cluster: the cluster's sum takes it.
-    let units = match tasks::clusters(input, &[])? {
-        None => differences,
-        Some(labels) if labels.len() == differences.len() => {
-            let count = labels.iter().max().map_or(0, |&l| l as usize + 1);
-            let mut sums = vec![0.0; count];
-            labels
-                .iter()
-                .zip(&differences)
-                .for_each(|(&l, d)| sums[l as usize] += d);
-            sums
-        }
-        Some(_) => return Err(input.problem("cluster", "not one label per difference")),
-    };
-    let got = sign_flip(&units, Seed(seed), draws);
+    let seed = params
+        .find("seed")
+        .map_or(Ok(0), |_| params.count("seed"))?;
+    let draws = params
+        .find("draws")
+        .map_or(Ok(FEWEST_DRAWS), |_| params.count32("draws").map(u64::from))?;
+    if draws < FEWEST_DRAWS {
+        let message = format!("{draws} draws are fewer than {FEWEST_DRAWS}");
+        return Err(params.problem("draws", message));
+    }
+    let clusters = tasks::clusters(input, &[])?;
+    let got = clustered_sign_flip(&differences, clusters.as_deref(), Seed(seed), draws)
+        .map_err(|e| input.problem("cluster", e.to_string()))?;
     Ok(Answer::new()
         .number("p_two_sided", got.p_two_sided)
         .number("p_greater", got.p_greater)
@@ -177,10 +178,11 @@ fn flip(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
 }
 
 fn tost(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
-    let got = tost_t(
-        &input.numbers("task_differences")?,
-        params.number("margin")?,
-    );
+    let margin = params.number("margin")?;
+    if !(margin > 0.0 && margin.is_finite()) {
+        return Err(params.problem("margin", format!("{margin} is not positive")));
+    }
+    let got = tost_t(&input.numbers("task_differences")?, margin);
     Ok(Answer::new()
         .number("p_noninferior", got.p_noninferior)
         .number("p_nonsuperior", got.p_nonsuperior)

@@ -149,10 +149,13 @@ fn median(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         Err(reason) => return Ok(defined("estimate", Err(reason))),
     };
     // A limit that is null here was not reached: the data do not bound it.
+    let unreached = |limit: Option<f64>| limit.is_none().then_some("not_reached");
     Ok(Answer::new()
         .number("estimate", median.estimate)
         .number("lower", median.lower)
         .number("upper", median.upper)
+        .why("lower_reason", unreached(median.lower))
+        .why("upper_reason", unreached(median.upper))
         .reason(median.estimate.is_none().then_some("median_not_reached")))
 }
 
@@ -163,9 +166,15 @@ fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         Err(reason) => return Ok(defined("survival", Err(reason))),
     };
     let (survival, limits) = (curve.survival_at(at), curve.limits_at(at));
+    // The log-log scale ends where the curve is 1 or 0.
+    let at_an_end = survival.is_some() && limits.is_none();
     Ok(Answer::new()
         .number("survival", survival)
         .number("lower", limits.map(|l| l.lower))
         .number("upper", limits.map(|l| l.upper))
+        .why(
+            "limits_reason",
+            at_an_end.then_some("limit_undefined_at_0_or_1"),
+        )
         .reason(survival.is_none().then_some("beyond_follow_up")))
 }

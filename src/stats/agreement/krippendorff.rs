@@ -27,7 +27,8 @@ pub enum Measurement {
 /// # Errors
 ///
 /// `no_pairable_unit` if no unit has two ratings, `no_variation` if all pairable ratings are equal
-/// (D_e = 0), `negative_on_ratio_scale`.
+/// (D_e = 0), `negative_on_ratio_scale`, `out_of_range` if squares of the ratings are beyond
+/// floating point.
 ///
 /// # Examples
 ///
@@ -148,7 +149,13 @@ impl<'a> AlphaOfUnits<'a> {
             return Err(Undefined("no_variation"));
         }
         let expected = self.within_pattern(occupied, positions);
-        Ok(1.0 - self.observed(counts, positions) / expected)
+        let alpha = 1.0 - self.observed(counts, positions) / expected;
+        // Squares of ratings near the largest number there is overflow; of the smallest, vanish.
+        if alpha.is_finite() {
+            Ok(alpha)
+        } else {
+            Err(Undefined("out_of_range"))
+        }
     }
 
     fn observed(&self, counts: &[u32], positions: &[f64]) -> f64 {
@@ -210,6 +217,15 @@ mod tests {
 
     fn alpha(units: &[&[Option<f64>]], measurement: Measurement) -> Defined<f64> {
         krippendorff_alpha(&Ratings::new(units.iter().copied()).unwrap(), measurement)
+    }
+
+    #[test]
+    fn ratings_whose_squares_overflow_are_out_of_range() {
+        let units = [[Some(1e200), Some(2e200)], [Some(3e200), Some(1e200)]];
+        let ratings = Ratings::new(units.iter().map(|u| u.as_slice())).unwrap();
+        let alpha = krippendorff_alpha(&ratings, Measurement::Interval);
+        assert_eq!(alpha.unwrap_err().code(), "out_of_range");
+        assert!(krippendorff_alpha(&ratings, Measurement::Ordinal).is_ok());
     }
 
     #[test]

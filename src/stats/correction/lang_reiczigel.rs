@@ -31,7 +31,9 @@ const SURE_RETENTION: f64 = 0.8;
 ///
 /// The bare formula (identical to the interval of Lee et al. 2025), for judges known to be far from
 /// chance: near chance it covers too little, which [`lang_reiczigel_checked`] refuses. It assumes
-/// that error rates transport; coverage .885 where specificity falls from .8 to .6.
+/// that error rates transport; coverage .885 where specificity falls from .8 to .6. A raw rate
+/// outside \[0, 1\] has the notice `estimate_outside_scale`; limits that both lie outside are
+/// `not_estimable`.
 ///
 /// # Errors
 ///
@@ -197,6 +199,22 @@ mod tests {
         )
         .unwrap();
         assert!(strong.rate.notices.is_empty() && strong.retention.unwrap() > 0.999);
+    }
+
+    #[test]
+    fn limits_outside_the_scale_do_not_decide() {
+        for (c, end) in [
+            (counts(14.0, 50.0, 50.0, 50.0, 15.0, 50.0), 0.0),
+            (counts(44.0, 50.0, 35.0, 60.0, 8.0, 10.0), 1.0),
+        ] {
+            let rate = lang_reiczigel(&c, Level::p95()).unwrap();
+            assert_eq!((rate.lower, rate.upper), (Some(end), Some(end)));
+            assert_eq!(rate.status, Status::NotEstimable);
+            assert_eq!(rate.notices[0].code, "estimate_outside_scale");
+        }
+        let inside = counts(450.0, 1000.0, 95.0, 100.0, 95.0, 100.0);
+        let rate = lang_reiczigel(&inside, Level::p95()).unwrap();
+        assert!(rate.notices.is_empty() && rate.status == Status::Ok);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Prediction-powered intervals: options for interior, continuous scores with many labels.
 
 use super::CorrectedRate;
-use crate::base::{Error, Notice, Result};
+use crate::base::{Error, Result};
 use crate::stats::sum::{mean, sum};
 use crate::stats::{Level, Limits, Status};
 
@@ -145,10 +145,6 @@ impl Scores<'_> {
         let mut rate = CorrectedRate::new(method, raw, limits, level);
         if self.labels.len() < MANY_LABELS {
             rate = rate.at_most(Status::Exploratory);
-        }
-        if !(-1e-9..=1.0 + 1e-9).contains(&raw) {
-            let detail = format!("{raw:.3} before clipping: labelled and other items disagree");
-            rate = rate.noticing(Notice::with("estimate_outside_scale", detail));
         }
         if variance <= 1e-24 {
             rate = rate.without_limits("zero_variance");

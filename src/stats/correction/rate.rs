@@ -25,18 +25,31 @@ pub struct CorrectedRate {
 }
 
 impl CorrectedRate {
-    /// A rate with both limits.
+    /// A rate with both limits, from the estimate and limits before they are clipped to \[0, 1\].
+    ///
+    /// An estimate outside the scale is noticed (`estimate_outside_scale`): the labels do not fit the
+    /// items. Limits that clipping leaves without width are printed and never decide.
     pub(super) fn new(method: &'static str, estimate: f64, limits: Limits, level: Level) -> Self {
         let limits = limits.clipped(0.0, 1.0);
+        let inside = (-1e-9..=1.0 + 1e-9).contains(&estimate);
+        let outside = || {
+            let detail = format!("{estimate:.3} before clipping: the labels do not fit the items");
+            Notice::with("estimate_outside_scale", detail)
+        };
+        let wide = limits.upper > limits.lower;
         Self {
             method,
             estimate: Some(estimate.clamp(0.0, 1.0)),
             lower: Some(limits.lower),
             upper: Some(limits.upper),
             level: level.conf(),
-            status: Status::Ok,
+            status: if wide {
+                Status::Ok
+            } else {
+                Status::NotEstimable
+            },
             reason: None,
-            notices: vec![],
+            notices: (!inside).then(outside).into_iter().collect(),
         }
     }
 

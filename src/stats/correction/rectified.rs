@@ -2,7 +2,7 @@
 
 use super::CorrectedRate;
 use super::units_mean::{TaskFrame, UnitsMean, square_and_add};
-use crate::base::{Error, Notice, Result};
+use crate::base::{Error, Result};
 use crate::stats::{Level, Status};
 
 /// One task as the judge and people saw it, in scores rescaled to \[0, 1\].
@@ -75,10 +75,6 @@ pub fn rectified_mean(
     let mut rate = CorrectedRate::new(METHOD, raw, limits, level);
     if errors.units.len() < FEWEST_LABELLED || errors.units.few_and_unequal() {
         rate = rate.at_most(Status::Exploratory);
-    }
-    if !(-1e-9..=1.0 + 1e-9).contains(&raw) {
-        let detail = format!("{raw:.3} before clipping: labelled and other tasks disagree");
-        rate = rate.noticing(Notice::with("estimate_outside_scale", detail));
     }
     Ok(rate)
 }

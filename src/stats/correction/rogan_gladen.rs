@@ -19,7 +19,9 @@ pub struct RoganGladen {
 ///
 /// For comparison with other tools. A judge that is perfect on a few labels leaves no variance at all
 /// here, and near chance the ratio is unstable: use [`super::lang_reiczigel_checked`]. A standard
-/// error of 0 is `not_estimable`; one that ignores a perfect class is `exploratory`.
+/// error of 0 is `not_estimable`, and so are limits that both lie outside \[0, 1\]; an error that
+/// ignores a perfect class is `exploratory`. A raw rate outside \[0, 1\] has the notice
+/// `estimate_outside_scale`.
 ///
 /// # Errors
 ///
@@ -94,6 +96,22 @@ mod tests {
         let small = counts(37.0, 40.0, 3.0, 3.0, 3.0, 3.0);
         let result = rogan_gladen_delta(&small, Level::p95()).unwrap();
         assert_eq!(result.rate.status, Status::Exploratory);
+    }
+
+    #[test]
+    fn limits_outside_the_scale_do_not_decide() {
+        let below = counts(8.0, 1000.0, 8.0, 10.0, 41.0, 80.0);
+        let result = rogan_gladen_delta(&below, Level::p95()).unwrap();
+        assert!(result.raw.unwrap() < -1.5 && result.se.unwrap() > 0.0);
+        assert_eq!(
+            (result.rate.lower, result.rate.upper, result.rate.status),
+            (Some(0.0), Some(0.0), Status::NotEstimable)
+        );
+        assert_eq!(result.rate.notices[0].code, "estimate_outside_scale");
+        let raw_of_two = counts(70.0, 100.0, 30.0, 50.0, 25.0, 50.0);
+        let result = rogan_gladen_delta(&raw_of_two, Level::p95()).unwrap();
+        assert!((result.raw.unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(result.rate.notices[0].code, "estimate_outside_scale");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Position bias of pairwise judges.
 
-use crate::stats::special::binomial_cdf;
+use crate::stats::special::{binomial_cdf, positive_p};
 
 /// Whom a pairwise judge prefers, by name and not by slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,8 @@ pub fn position_swap(pairs: &[(Option<Winner>, Option<Winner>)]) -> PositionSwap
         consistency: (total > 0).then(|| same as f64 / total as f64),
         first_position_flips: first,
         second_position_flips: second,
-        p: (flips > 0).then(|| (2.0 * binomial_cdf(first.min(second), flips, 0.5)).min(1.0)),
+        p: (flips > 0)
+            .then(|| positive_p((2.0 * binomial_cdf(first.min(second), flips, 0.5)).min(1.0))),
     }
 }
 

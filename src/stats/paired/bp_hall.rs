@@ -73,11 +73,18 @@ impl BpHall {
         }
     }
 
-    /// The signed normal score of the null value θ₀ (positive where the data lie above it).
+    /// The signed normal score of the null value θ₀ (positive where the data lie above it);
+    /// infinite where θ₀ is so far away that its cube overflows.
     pub fn score(&self, theta0: f64) -> f64 {
         let t = (self.mean - theta0) / self.sd;
         let g = self.skew;
-        self.n.sqrt() * (t + g * t * t / 3.0 + g * g * t.powi(3) / 27.0 + g / (6.0 * self.n))
+        let score =
+            self.n.sqrt() * (t + g * t * t / 3.0 + g * g * t.powi(3) / 27.0 + g / (6.0 * self.n));
+        if score.is_finite() {
+            return score;
+        }
+        // The transformation is monotone in t, so beyond any number it has the sign of t.
+        t.signum() * f64::INFINITY
     }
 
     /// The two-sided p-value of the null value θ₀ (method `bp_hall_p`), dual to the unclipped
@@ -226,6 +233,15 @@ mod tests {
             for limit in [limits.lower, limits.upper] {
                 assert!((m.p(limit) - 0.05).abs() < 1e-12, "{d:?} {limit}");
             }
+        }
+    }
+
+    #[test]
+    fn a_far_null_value_has_the_smallest_p_and_does_not_panic() {
+        let m = moments(&[-1.0, 0.0, 0.0]);
+        for far in [1e100, 1e300, f64::MAX] {
+            assert_eq!(m.score(far), -m.score(-far), "{far}");
+            assert!(m.score(far) < 0.0 && m.p(far) < 1e-300, "{far}");
         }
     }
 

@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::PairedTable;
-use crate::stats::special::{binomial_cdf, binomial_pmf, chi2_sf};
+use crate::stats::special::{binomial_cdf, binomial_pmf, chi2_sf, positive_p};
 
 /// McNemar's exact two-sided p-value (method `mcnemar_exact`; McNemar 1947): 1 where no task is
-/// discordant. Tails are computed in log space, so no count overflows.
+/// discordant. Tails are computed in log space, so no count overflows; a p that underflows is the
+/// smallest normal number, never 0.
 pub fn mcnemar_exact(table: PairedTable) -> f64 {
     let (n, least) = (table.discordant(), table.a_only.min(table.b_only));
-    (2.0 * binomial_cdf(least, n, 0.5)).min(1.0)
+    positive_p((2.0 * binomial_cdf(least, n, 0.5)).min(1.0))
 }
 
 /// McNemar's mid-P two-sided p-value (method `mcnemar_midp`; Fagerland, Lydersen & Laake 2013): 1
@@ -25,7 +26,7 @@ pub fn mcnemar_midp(table: PairedTable) -> f64 {
         // All other splits are more extreme than the even one.
         return 1.0 - 0.5 * point;
     }
-    2.0 * binomial_cdf(least, n, 0.5) - point
+    positive_p(2.0 * binomial_cdf(least, n, 0.5) - point)
 }
 
 /// McNemar's chi-square statistics with one degree of freedom.
@@ -62,8 +63,8 @@ pub fn mcnemar_chi2(table: PairedTable) -> McnemarChi2 {
     McnemarChi2 {
         chi2_cc: Some(cc),
         chi2: Some(plain),
-        p_cc: Some(chi2_sf(cc, 1.0)),
-        p: Some(chi2_sf(plain, 1.0)),
+        p_cc: Some(positive_p(chi2_sf(cc, 1.0))),
+        p: Some(positive_p(chi2_sf(plain, 1.0))),
         reason: None,
     }
 }
@@ -87,6 +88,19 @@ mod tests {
         assert!((mcnemar_midp(table(600, 500)) - 0.002565).abs() < 1e-6);
         let millions = mcnemar_exact(table(5_000_000, 4_993_000));
         assert!((millions - 0.0268).abs() < 1e-3, "{millions}");
+    }
+
+    #[test]
+    fn no_p_is_zero() {
+        let all = table(10_000_000, 0);
+        let chi2 = mcnemar_chi2(all);
+        for p in [mcnemar_exact(all), mcnemar_midp(all)] {
+            assert_eq!(p, f64::MIN_POSITIVE);
+        }
+        assert_eq!(
+            (chi2.p, chi2.p_cc),
+            (Some(f64::MIN_POSITIVE), Some(f64::MIN_POSITIVE))
+        );
     }
 
     #[test]

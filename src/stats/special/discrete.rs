@@ -1,6 +1,7 @@
 //! Binomial and hypergeometric tails, without overflow at any count.
 
 use super::beta::lower;
+use super::positive_p;
 use super::saddle::ln_binomial;
 
 /// P(X = k) for X ~ Binomial(n, p).
@@ -39,7 +40,7 @@ pub fn binomial_sf(k: u64, n: u64, p: f64) -> f64 {
 
 /// The exact two-sided binomial p-value: the probability of all counts at most as probable as `k`.
 ///
-/// Ties are forgiven a relative 1e-7, as in R.
+/// Ties are forgiven a relative 1e-7, as in R. Never 0.
 pub fn binomial_two_sided(k: u64, n: u64, p: f64) -> f64 {
     let bar = binomial_pmf(k, n, p) * (1.0 + 1e-7);
     let centre = n as f64 * p;
@@ -64,7 +65,7 @@ pub fn binomial_two_sided(k: u64, n: u64, p: f64) -> f64 {
         };
         binomial_sf(k, n, p) + other
     };
-    total.min(1.0)
+    positive_p(total.min(1.0))
 }
 
 /// The first number in low..high for which a monotone condition holds, or `high`.
@@ -167,7 +168,7 @@ fn mode(draw: Draw) -> u64 {
 /// Fisher's exact two-sided p-value: the sum over all counts that are at most as probable as `k`.
 ///
 /// Ties are forgiven a relative 1e-7, as in R. Takes time in proportion to the width of the
-/// distribution (some standard deviations), not to the counts.
+/// distribution (some standard deviations), not to the counts. 0 only for an impossible count.
 pub fn fisher_two_sided(k: u64, draw: Draw) -> f64 {
     if k < draw.min() || k > draw.max() {
         return 0.0;
@@ -200,5 +201,5 @@ pub fn fisher_two_sided(k: u64, draw: Draw) -> f64 {
             break;
         }
     }
-    (extreme / all).min(1.0)
+    positive_p((extreme / all).min(1.0))
 }

@@ -6,9 +6,20 @@ use std::f64::consts::{PI, SQRT_2};
 use puruspe::error::erfc;
 use statrs::function::erf::erfc_inv;
 
+use super::positive_p;
+
 /// Φ(x), accurate in both tails.
 pub fn normal_cdf(x: f64) -> f64 {
-    0.5 * erfc(-x / SQRT_2)
+    0.5 * tail(-x / SQRT_2)
+}
+
+/// erfc for every x: puruspe's panics where x is not a number, and its polynomial is made for
+/// numbers; beyond 30 it is below the smallest one.
+fn tail(x: f64) -> f64 {
+    if x.is_nan() {
+        return x;
+    }
+    erfc(x.clamp(-30.0, 30.0))
 }
 
 /// 1 − Φ(x), accurate in both tails.
@@ -16,9 +27,10 @@ pub fn normal_sf(x: f64) -> f64 {
     normal_cdf(-x)
 }
 
-/// 2Φ(−|x|): the two-sided p-value of a normal score, at most 1.
+/// 2Φ(−|x|): the two-sided p-value of a normal score, at most 1 and never 0.
 pub fn normal_two_sided(x: f64) -> f64 {
-    erfc(x.abs() / SQRT_2).min(1.0)
+    let p = tail(x.abs() / SQRT_2);
+    if p > 1.0 { 1.0 } else { positive_p(p) }
 }
 
 /// Φ⁻¹(p); −∞ at 0 and +∞ at 1.
@@ -52,4 +64,19 @@ fn lower_quantile(p: f64) -> f64 {
         }
     }
     x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_argument_panics() {
+        assert_eq!(
+            (normal_cdf(f64::INFINITY), normal_sf(f64::INFINITY)),
+            (1.0, 0.0)
+        );
+        assert_eq!((normal_cdf(-1e300), normal_cdf(1e300)), (0.0, 1.0));
+        assert!(normal_cdf(f64::NAN).is_nan());
+    }
 }

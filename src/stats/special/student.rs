@@ -1,7 +1,7 @@
 //! Student's t with real degrees of freedom.
 
 use super::beta::{lower, lower_quantile};
-use super::{normal_quantile, normal_sf};
+use super::{normal_quantile, normal_sf, positive_p};
 
 /// Above this the t distribution is the normal one to full precision.
 const NORMAL_DF: f64 = 1e15;
@@ -12,17 +12,17 @@ pub fn t_sf(t: f64, df: f64) -> f64 {
     if t >= 0.0 { half } else { 1.0 - half }
 }
 
-/// P(|T| ≥ |t|): the two-sided p-value.
+/// P(|T| ≥ |t|): the two-sided p-value, never 0.
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
     if df >= NORMAL_DF {
-        return 2.0 * normal_sf(t.abs());
+        return positive_p(2.0 * normal_sf(t.abs()));
     }
     let square = t * t;
     if square.is_infinite() {
-        return 0.0;
+        return f64::MIN_POSITIVE;
     }
     let total = df + square;
-    lower(df / 2.0, 0.5, df / total, square / total)
+    positive_p(lower(df / 2.0, 0.5, df / total, square / total))
 }
 
 /// The quantile of T with real `df` > 0 degrees of freedom.
