@@ -73,6 +73,8 @@ impl MeanEstimate {
 /// `too_few_units` with fewer than two values, `zero_variance` where all are equal, `out_of_range`
 /// where the mean or the squares are beyond floating point. Near the ends
 /// of a bounded scale its coverage is far below nominal.
+///
+/// Source: Student 1908.
 pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
     let Some(centre) = mean(values) else {
         return MeanEstimate::undefined("no_values");

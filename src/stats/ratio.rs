@@ -191,9 +191,14 @@ fn log_ratio(x: f64, y: f64) -> f64 {
 /// `nonpositive_amount` where some amount is 0, `out_of_range` where the ratio or its limits are
 /// beyond floating point.
 ///
+/// Unreliable under five tasks, with amounts near 0 (their logarithms dominate), and where trials per
+/// task differ much: the mean of few trials has the lower logarithm.
+///
 /// # Errors
 ///
 /// As [`ratio_of_means`].
+///
+/// Source: Student 1908, on logarithms.
 pub fn geometric_mean_ratio(a: &[f64], b: &[f64], level: Level) -> Result<LogEstimate> {
     check_pair(a, b)?;
     if a.is_empty() {

@@ -1,6 +1,7 @@
 //! The coverage simulation: known answers, and the same bytes at any thread count.
 
-use assize::app::coverage::cell::{Cell, Point};
+use assize::app::coverage::cell::{AmountCell, Cell, Point};
+use assize::app::coverage::counts::CountCell;
 use assize::app::coverage::grid::named;
 use assize::app::coverage::method::Method;
 use assize::app::coverage::{Refine, Request, simulate, summary, to_csv};
@@ -89,6 +90,8 @@ fn every_family_runs_on_its_grid() {
         ("bp_hall", "breaks"),
         ("quantile_clustered_inversion", "amounts"),
         ("ratio_of_means_jackknife", "amounts"),
+        ("tasks_fixed_cp", "difficulty"),
+        ("poisson_clustered", "counts"),
         ("sen_cp", "clusters"),
         ("sen_cp", "difficulty"),
     ] {
@@ -110,4 +113,121 @@ fn what_does_not_fit_is_refused() {
     assert!(Method::by_id("bootstrap").is_err());
     let impossible = vec![Cell::points(5, 5, vec![Point::new(0.5, 0.7)])];
     assert!(simulate(&request("sen_cp", impossible, 10)).is_err());
+}
+
+#[test]
+fn grids_of_pass_k_and_amounts_reach_a_thousand_tasks() {
+    for grid in ["pass-k", "amounts", "rates", "differences", "counts"] {
+        let most = named(grid).unwrap().iter().map(Cell::units).max();
+        assert_eq!(most, Some(1000), "{grid}");
+    }
+}
+
+/// Tasks that always or never pass: a re-run of exactly them always gives their own mean, which an
+/// interval for other tasks must not be mistaken for.
+#[test]
+fn exactly_these_tasks_have_a_truth_of_their_own() {
+    let cells = || {
+        let points = vec![Point::new(1.0, 0.5), Point::new(0.0, 0.5)];
+        vec![Cell::points(20, 30, points)]
+    };
+    let fixed = &simulate(&request("tasks_fixed_cp", cells(), 500)).unwrap()[0];
+    assert_eq!((fixed.coverage, fixed.truth), (1.0, 0.5));
+    let pooled = simulate(&request("wilson_pooled", cells(), 500)).unwrap()[0].coverage;
+    assert!(pooled < 0.5, "{pooled}");
+    // One type only: both truths are one, and coverage is that of Clopper and Pearson.
+    let one = vec![Cell::points(12, 1, vec![Point::new(0.7, 1.0)])];
+    let fixed = simulate(&request("tasks_fixed_cp", one.clone(), 2000)).unwrap()[0].coverage;
+    let sen = simulate(&request("sen_cp", one, 2000)).unwrap()[0].coverage;
+    assert!((fixed - sen).abs() < 1e-12, "{fixed} {sen}");
+    assert!(
+        simulate(&request(
+            "tasks_fixed_cp",
+            vec![Cell::beta(5, 5, 0.5, 0.5)],
+            10
+        ))
+        .is_err()
+    );
+}
+
+fn counts(units: u32, exposure: f64, rate: f64, frailty: f64) -> Vec<Cell> {
+    let name = None;
+    vec![Cell::Counts(CountCell {
+        name,
+        units,
+        exposure,
+        rate,
+        frailty,
+    })]
+}
+
+#[test]
+fn independent_counts_have_the_exact_coverage_of_garwood() {
+    let (mean, exposure) = (6.0f64, 20.0);
+    let mut term = (-mean).exp();
+    let mut exact = 0.0;
+    for x in 0..60 {
+        let limits = assize::stats::count::garwood(f64::from(x), exposure, Level::p95());
+        if (limits.lower..=limits.upper).contains(&(mean / exposure)) {
+            exact += term;
+        }
+        term *= mean / f64::from(x + 1);
+    }
+    let cells = counts(10, exposure / 10.0, mean / exposure, 0.0);
+    let got = &simulate(&request("poisson_garwood", cells, 10_000)).unwrap()[0];
+    assert!(
+        (got.coverage - exact).abs() < 4.0 * got.coverage_se,
+        "{got:?} {exact}"
+    );
+}
+
+/// METHODS 3: ten units with frailty variance 4 leave .86, and plain Garwood as little as .23.
+#[test]
+fn frailty_breaks_garwood_and_hardly_the_clustered_rate() {
+    let run = |method: &str| {
+        simulate(&request(method, counts(10, 50.0, 1.0, 4.0), 1000)).unwrap()[0].coverage
+    };
+    let (plain, clustered) = (run("poisson_garwood"), run("poisson_clustered"));
+    assert!(plain < 0.3 && clustered > 0.8, "{plain} {clustered}");
+}
+
+fn lognormal(units: u32, trials: u32, sd_task: f64, sd_trial: f64) -> Vec<Cell> {
+    vec![Cell::Amounts(AmountCell {
+        name: None,
+        units,
+        trials,
+        sd_task,
+        sd_trial,
+        sd_change: 0.0,
+        ratio: 1.0,
+        tau: 0.5,
+    })]
+}
+
+/// Logarithms of single lognormal trials are normal, so Student's interval is exact.
+#[test]
+fn geometric_means_of_single_trials_are_exact() {
+    let got = &simulate(&request(
+        "geometric_mean",
+        lognormal(8, 1, 0.6, 0.8),
+        10_000,
+    ))
+    .unwrap()[0];
+    assert!(
+        (got.coverage - 0.95).abs() < 4.0 * got.coverage_se,
+        "{got:?}"
+    );
+    assert!(simulate(&request("geometric_mean", lognormal(8, 5, 0.6, 0.8), 10)).is_err());
+}
+
+#[test]
+fn mean_amounts_hold_the_lognormal_mean() {
+    let got = &simulate(&request(
+        "mean_log_jackknife",
+        lognormal(100, 3, 0.5, 0.3),
+        2000,
+    ))
+    .unwrap()[0];
+    assert!((got.truth - (0.34f64 / 2.0).exp()).abs() < 1e-12);
+    assert!(got.coverage > 0.92 && got.coverage < 0.975, "{got:?}");
 }

@@ -3,6 +3,7 @@
 use assize::app::coverage::cell::Cell;
 use assize::app::coverage::grid::named;
 use assize::app::coverage::judged::JudgedCell;
+use assize::app::coverage::levels::{LevelShare, LevelsCell};
 use assize::app::coverage::method::Method;
 use assize::app::coverage::{CellResult, Request, simulate};
 use assize::base::Seed;
@@ -136,4 +137,54 @@ fn a_kinder_judge_does_not_make_an_arm_better() {
         share(covered)
     );
     assert!(share(naive) > 0.4, "{}", share(naive));
+}
+
+/// Of several levels, labelled at random or by quota, and of paired labels.
+#[test]
+fn defaults_for_levels_and_pairs_cover_on_their_grids() {
+    for (method, grid) in [
+        ("post_stratified_levels", "judged-levels"),
+        ("ppi_paired_bp_hall", "judged-pairs"),
+    ] {
+        let results = run(method, named(grid).unwrap(), 200);
+        let worst = results
+            .iter()
+            .min_by(|a, b| a.coverage.total_cmp(&b.coverage))
+            .unwrap();
+        // Four standard errors of 200 replicates below .946.
+        assert!(worst.coverage > 0.88, "{worst:?}");
+    }
+}
+
+/// With one level, the interval is Clopper and Pearson's.
+#[test]
+fn one_level_with_all_labels_has_the_exact_coverage() {
+    let (n, p) = (30u64, 0.8);
+    let holds = |x: u64| {
+        let limits = assize::stats::proportion::clopper_pearson(x as f64, n as f64, Level::p95());
+        limits.lower <= p && p <= limits.upper
+    };
+    let exact: f64 = (0..=n)
+        .filter(|&x| holds(x))
+        .map(|x| assize::stats::special::binomial_pmf(x, n, p))
+        .sum();
+    let level = LevelShare {
+        mass: 1.0,
+        positive: p,
+    };
+    for quota in [false, true] {
+        let cell = Cell::Levels(LevelsCell {
+            name: None,
+            items: 1000,
+            labels: 30,
+            quota,
+            levels: vec![level],
+        });
+        let got = &run("post_stratified_levels", vec![cell], 10_000)[0];
+        assert!((got.truth - p).abs() < 1e-12);
+        assert!(
+            (got.coverage - exact).abs() < 4.0 * got.coverage_se,
+            "{got:?} {exact}"
+        );
+    }
 }

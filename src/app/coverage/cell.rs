@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::counts::CountCell;
 use super::judged::JudgedCell;
+use super::levels::LevelsCell;
+use super::pairs::PairsCell;
 use crate::base::{Error, Result};
 
 /// One design.
@@ -27,6 +30,12 @@ pub enum Cell {
     Amounts(AmountCell),
     /// Judged items with a sample of human labels.
     Judged(JudgedCell),
+    /// Counts of events in units that differ.
+    Counts(CountCell),
+    /// A judge of several levels with a sample of human labels.
+    Levels(LevelsCell),
+    /// Judged differences of two arms with a sample of human labels.
+    Pairs(PairsCell),
 }
 
 /// Scores in \[0, 1\]: tasks of several types, possibly in clusters.
@@ -190,6 +199,9 @@ impl Cell {
             Self::Scores(cell) => cell.name = Some(text),
             Self::Amounts(cell) => cell.name = Some(text),
             Self::Judged(cell) => cell.name = Some(text),
+            Self::Counts(cell) => cell.name = Some(text),
+            Self::Levels(cell) => cell.name = Some(text),
+            Self::Pairs(cell) => cell.name = Some(text),
         }
         self
     }
@@ -200,6 +212,9 @@ impl Cell {
             Self::Scores(cell) => &cell.name,
             Self::Amounts(cell) => &cell.name,
             Self::Judged(cell) => &cell.name,
+            Self::Counts(cell) => &cell.name,
+            Self::Levels(cell) => &cell.name,
+            Self::Pairs(cell) => &cell.name,
         };
         // A design holds numbers and words only, so it can always be written.
         given
@@ -213,6 +228,9 @@ impl Cell {
             Self::Scores(cell) => cell.units,
             Self::Amounts(cell) => cell.units,
             Self::Judged(cell) => cell.items,
+            Self::Counts(cell) => cell.units,
+            Self::Levels(cell) => cell.items,
+            Self::Pairs(cell) => cell.tasks,
         }
     }
 
@@ -220,7 +238,7 @@ impl Cell {
     pub fn trials(&self) -> u32 {
         match self {
             Self::Amounts(cell) => cell.trials,
-            Self::Judged(_) => 1,
+            Self::Judged(_) | Self::Counts(_) | Self::Levels(_) | Self::Pairs(_) => 1,
             Self::Scores(cell) => match &cell.types {
                 Types::Beta { .. } => cell.trials,
                 Types::Points(points) => points
@@ -258,6 +276,9 @@ impl Cell {
             }
             Self::Scores(cell) => cell.check().or_else(fail),
             Self::Judged(cell) => cell.check().or_else(fail),
+            Self::Counts(cell) => cell.check().or_else(fail),
+            Self::Levels(cell) => cell.check().or_else(fail),
+            Self::Pairs(cell) => cell.check().or_else(fail),
         }
     }
 }

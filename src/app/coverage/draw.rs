@@ -3,13 +3,18 @@
 use super::cell::{AmountCell, Cell, Point, ScoreCell, Types};
 use super::judged::JudgedData;
 use crate::base::seed::Stream;
+use crate::stats::correction::{JudgeLevel, PairedTask};
+use crate::stats::count::UnitCount;
 use crate::stats::sample::TaskScore;
 use crate::stats::special::{beta_quantile, binomial_pmf};
 
 /// One simulated data set.
+#[derive(Default)]
 pub(super) struct Data {
     /// A's scores.
     pub(super) a: Vec<TaskScore>,
+    /// P(success) in A of each task; for a beta, of its cluster or the mean.
+    pub(super) thetas: Vec<f64>,
     /// B's scores, on the same tasks.
     pub(super) b: Vec<TaskScore>,
     /// Cluster of each task; `None` where each is its own.
@@ -20,6 +25,12 @@ pub(super) struct Data {
     pub(super) amounts_b: Vec<Vec<f64>>,
     /// Counts of judged items.
     pub(super) judged: JudgedData,
+    /// Counts of events by unit.
+    pub(super) counts: Vec<UnitCount>,
+    /// Items and labels by level of the judge.
+    pub(super) levels: Vec<JudgeLevel>,
+    /// Judged and labelled differences by task.
+    pub(super) pairs: Vec<PairedTask>,
 }
 
 /// A design with its tables of counts.
@@ -34,6 +45,8 @@ pub(super) struct Sampler<'a> {
 struct TypeTable {
     a: Vec<f64>,
     b: Vec<f64>,
+    /// P(success) in A.
+    theta: f64,
     trials: u32,
     size: [u32; 2],
 }
@@ -58,6 +71,7 @@ impl<'a> Sampler<'a> {
                 let one = TypeTable {
                     b: a.clone(),
                     a,
+                    theta: *p,
                     trials: scores.trials,
                     size: scores.size,
                 };
@@ -71,17 +85,13 @@ impl<'a> Sampler<'a> {
     }
 
     pub(super) fn draw(&self, stream: &mut Stream) -> Data {
-        let mut data = Data {
-            a: vec![],
-            b: vec![],
-            labels: None,
-            amounts_a: vec![],
-            amounts_b: vec![],
-            judged: JudgedData::default(),
-        };
+        let mut data = Data::default();
         match self.cell {
             Cell::Amounts(cell) => draw_amounts(cell, stream, &mut data),
             Cell::Judged(cell) => data.judged = JudgedData::draw(cell, stream),
+            Cell::Counts(cell) => data.counts = cell.draw(stream),
+            Cell::Levels(cell) => data.levels = cell.draw(stream),
+            Cell::Pairs(cell) => data.pairs = cell.draw(stream),
             Cell::Scores(cell) if cell.single_tasks() => {
                 data.a.reserve(cell.units as usize);
                 data.b.reserve(cell.units as usize);
@@ -141,6 +151,7 @@ impl<'a> Sampler<'a> {
                 trials: table.trials,
             }
         };
+        data.thetas.push(theta.unwrap_or(table.theta));
         data.a.push(score(&table.a));
         data.b.push(score(&table.b));
     }
@@ -165,6 +176,7 @@ fn table(cell: &ScoreCell, point: &Point) -> TypeTable {
     TypeTable {
         a: counts(point.theta),
         b: counts(point.b()),
+        theta: point.theta,
         trials,
         size,
     }

@@ -2,15 +2,19 @@
 
 use super::cell::{Cell, CellWeights, Types};
 use super::draw::Data;
+use super::{counts, pairs};
 use crate::base::{Error, Result};
 use crate::stats::clustered::{
     Df, RobustType, cluster_robust, korn_graubard, sen_cp, sen_midp, sen_wilson, task_mean_t,
+    tasks_fixed_cp,
 };
 use crate::stats::paired::{PairedTable, bonett_price, bp_hall, newcombe, paired_t, tango};
 use crate::stats::pass_k::{PassKind, Successes, pass_k};
 use crate::stats::proportion::wilson;
 use crate::stats::quantile::{quantile_clustered, quantile_order_statistic};
-use crate::stats::ratio::{geometric_mean_ratio, ratio_of_means};
+use crate::stats::ratio::{
+    LogEstimate, geometric_mean, geometric_mean_ratio, mean_amount, ratio_of_means,
+};
 use crate::stats::sample::{Clustered, Paired};
 use crate::stats::sum::{mean, sum};
 use crate::stats::units::Weights;
@@ -20,6 +24,8 @@ use crate::stats::{Level, Limits};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Rate,
+    /// A rate over exactly the tasks drawn.
+    FixedTasks,
     PassK(PassKind),
     Difference,
     /// A difference from a 2×2 table: one trial per task.
@@ -28,8 +34,18 @@ pub(super) enum Family {
     Ratio {
         geometric: bool,
     },
+    /// A mean amount of one arm.
+    Amount {
+        geometric: bool,
+    },
     /// A rate of judged items.
     Judged,
+    /// Events per exposure.
+    Count,
+    /// A rate of items judged on several levels.
+    Levels,
+    /// A judged difference of two arms.
+    Pairs,
 }
 
 /// A method by its id.
@@ -51,6 +67,7 @@ const KNOWN: &[(&str, Family)] = &[
     ("cluster_robust_cr1", Family::Rate),
     ("cluster_robust_cr2", Family::Rate),
     ("wilson_pooled", Family::Rate),
+    ("tasks_fixed_cp", Family::FixedTasks),
     ("pass_at_k", Family::PassK(PassKind::At)),
     ("pass_hat_k", Family::PassK(PassKind::Hat)),
     ("bp_hall", Family::Difference),
@@ -66,6 +83,12 @@ const KNOWN: &[(&str, Family)] = &[
         Family::Ratio { geometric: false },
     ),
     ("geometric_mean_ratio", Family::Ratio { geometric: true }),
+    ("mean_log_jackknife", Family::Amount { geometric: false }),
+    ("geometric_mean", Family::Amount { geometric: true }),
+    ("poisson_clustered", Family::Count),
+    ("poisson_garwood", Family::Count),
+    ("post_stratified_levels", Family::Levels),
+    ("ppi_paired_bp_hall", Family::Pairs),
     ("post_stratified_cp", Family::Judged),
     ("post_stratified_jeffreys", Family::Judged),
     ("lang_reiczigel", Family::Judged),
@@ -123,16 +146,26 @@ impl Method {
     pub fn check(&self, cell: &Cell) -> Result<()> {
         let fits = match (self.family, cell) {
             (Family::Quantile | Family::Ratio { .. }, Cell::Amounts(_)) => true,
+            (Family::Amount { geometric: false }, Cell::Amounts(_)) => true,
+            // The typical mean of several lognormal trials has no closed form.
+            (Family::Amount { geometric: true }, Cell::Amounts(c)) => {
+                c.trials == 1 || c.sd_trial == 0.0
+            }
             (Family::Judged, Cell::Judged(_)) => true,
-            (Family::Judged, _) | (_, Cell::Judged(_)) => false,
-            (Family::Quantile | Family::Ratio { .. }, _) | (_, Cell::Amounts(_)) => false,
+            (Family::Count, Cell::Counts(_)) => true,
+            (Family::Levels, Cell::Levels(_)) => true,
+            (Family::Pairs, Cell::Pairs(_)) => true,
             (Family::Table, Cell::Scores(c)) => {
                 cell.trials() == 1 && c.grades == 1 && c.single_tasks()
             }
             (Family::PassK(_), Cell::Scores(c)) => c.grades == 1 && least_trials(c) >= self.k,
             // Both arms of a beta are drawn apart, so it holds no paired design.
-            (Family::Difference, Cell::Scores(c)) => matches!(c.types, Types::Points(_)),
+            // Only types say what the drawn tasks' true rates are.
+            (Family::Difference | Family::FixedTasks, Cell::Scores(c)) => {
+                matches!(c.types, Types::Points(_))
+            }
             (Family::Rate, Cell::Scores(_)) => true,
+            _ => false,
         };
         if fits {
             return Ok(());
@@ -147,13 +180,20 @@ impl Method {
     /// The limits on one data set; `None` where the method gives none.
     pub(super) fn limits(&self, cell: &Cell, data: &Data, level: Level) -> Option<Limits> {
         match self.family {
-            Family::Rate => self.rate(cell, data, level),
+            Family::Rate | Family::FixedTasks => self.rate(cell, data, level),
             Family::PassK(kind) => self.pass(kind, cell, data, level),
             Family::Difference => self.difference(cell, data, level),
             Family::Table => self.table(data, level),
             Family::Quantile => self.quantile(cell, data, level),
             Family::Ratio { geometric } => ratio(geometric, data, level),
+            Family::Amount { geometric } => amount(geometric, data, level),
             Family::Judged => data.judged.limits(self.id, level),
+            Family::Count => counts::limits(self.id, &data.counts, level),
+            Family::Levels => match cell {
+                Cell::Levels(cell) => cell.limits(&data.levels, level),
+                _ => None,
+            },
+            Family::Pairs => pairs::limits(&data.pairs, level),
         }
     }
 
@@ -165,6 +205,7 @@ impl Method {
             "sen_wilson" => sen_wilson(&sample, level).limits(),
             "sen_midp" => sen_midp(&sample, level).limits(),
             "korn_graubard" => korn_graubard(&sample, level).limits(),
+            "tasks_fixed_cp" => tasks_fixed_cp(&sample, level).limits(),
             "task_mean_t" => task_mean_t(&sample, level).limits(),
             "cluster_robust_cr0" => robust(RobustType::Cr0),
             "cluster_robust_cr1" => robust(RobustType::Cr1),
@@ -250,19 +291,34 @@ impl Method {
     }
 }
 
+fn task_means(arm: &[Vec<f64>]) -> Vec<f64> {
+    arm.iter().filter_map(|t| mean(t)).collect()
+}
+
+fn log_limits(got: LogEstimate) -> Option<Limits> {
+    Some(Limits {
+        lower: got.lower?,
+        upper: got.upper?,
+    })
+}
+
+fn amount(geometric: bool, data: &Data, level: Level) -> Option<Limits> {
+    let method = if geometric {
+        geometric_mean
+    } else {
+        mean_amount
+    };
+    log_limits(method(&task_means(&data.amounts_a), level).ok()?)
+}
+
 fn ratio(geometric: bool, data: &Data, level: Level) -> Option<Limits> {
-    let means = |arm: &[Vec<f64>]| -> Vec<f64> { arm.iter().filter_map(|t| mean(t)).collect() };
-    let (a, b) = (means(&data.amounts_a), means(&data.amounts_b));
+    let (a, b) = (task_means(&data.amounts_a), task_means(&data.amounts_b));
     let method = if geometric {
         geometric_mean_ratio
     } else {
         ratio_of_means
     };
-    let got = method(&a, &b, level).ok()?;
-    Some(Limits {
-        lower: got.lower?,
-        upper: got.upper?,
-    })
+    log_limits(method(&a, &b, level).ok()?)
 }
 
 fn least_trials(cell: &super::cell::ScoreCell) -> u32 {
@@ -276,13 +332,13 @@ fn least_trials(cell: &super::cell::ScoreCell) -> u32 {
     }
 }
 
-fn weights(cell: &Cell) -> Weights {
+pub(super) fn weights(cell: &Cell) -> Weights {
     match cell {
-        Cell::Amounts(_) | Cell::Judged(_) => Weights::EqualTask,
         Cell::Scores(cell) => match cell.weights {
             CellWeights::EqualTask => Weights::EqualTask,
             CellWeights::Trials => Weights::Trials,
             CellWeights::EqualCluster => Weights::EqualCluster,
         },
+        _ => Weights::EqualTask,
     }
 }

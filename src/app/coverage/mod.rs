@@ -46,10 +46,13 @@
 //! where the tasks' own changes are lognormal with spread 1: the heavy tail is not in the sample.
 
 pub mod cell;
+pub mod counts;
 mod draw;
 pub mod grid;
 pub mod judged;
+pub mod levels;
 pub mod method;
+pub mod pairs;
 mod truth;
 
 use rayon::prelude::*;
@@ -99,7 +102,7 @@ pub struct CellResult {
     pub units: u32,
     /// Trials per task and arm; the largest, where types differ.
     pub trials: u32,
-    /// The true value.
+    /// The true value; of `tasks_fixed_cp`, whose truth is that of the tasks drawn, its mean.
     pub truth: f64,
     /// Replicates.
     pub replicates: u32,
@@ -176,6 +179,7 @@ fn run(request: &Request, cell: &Cell, replicates: u32) -> CellResult {
             for replicate in chunk * CHUNK..(chunk * CHUNK + CHUNK).min(replicates) {
                 let mut stream = seed.nth("replicate", u64::from(replicate)).stream();
                 let data = sampler.draw(&mut stream);
+                let truth = truth::drawn(&request.method, cell, &data).unwrap_or(truth);
                 tally.add(request.method.limits(cell, &data, request.level), truth);
             }
             tally

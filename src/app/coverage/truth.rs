@@ -1,8 +1,10 @@
 //! The true values of a design.
 
 use super::cell::{AmountCell, Cell, CellWeights, Point, ScoreCell, Types};
-use super::method::{Family, Method};
+use super::draw::Data;
+use super::method::{Family, Method, weights};
 use crate::stats::pass_k::PassKind;
+use crate::stats::sample::Clustered;
 use crate::stats::special::normal_quantile;
 use crate::stats::sum::sum;
 
@@ -10,8 +12,12 @@ use crate::stats::sum::sum;
 pub(super) fn truth(method: &Method, cell: &Cell) -> f64 {
     match (cell, method.family()) {
         (Cell::Amounts(cell), Family::Ratio { geometric }) => ratio(cell, geometric),
+        (Cell::Amounts(cell), Family::Amount { geometric }) => amount(cell, geometric),
         (Cell::Amounts(cell), _) => quantile(cell),
         (Cell::Judged(cell), _) => cell.rate,
+        (Cell::Counts(cell), _) => cell.rate,
+        (Cell::Levels(cell), _) => cell.truth(),
+        (Cell::Pairs(cell), _) => cell.truth(),
         (Cell::Scores(cell), Family::PassK(kind)) => {
             let k = method.k();
             match kind {
@@ -22,6 +28,17 @@ pub(super) fn truth(method: &Method, cell: &Cell) -> f64 {
         (Cell::Scores(cell), Family::Difference | Family::Table) => average(cell, |a, b| b - a, 1),
         (Cell::Scores(cell), _) => average(cell, |a, _| a, 1),
     }
+}
+
+/// The value where it differs between data sets: the mean over exactly the tasks that were drawn.
+pub(super) fn drawn(method: &Method, cell: &Cell, data: &Data) -> Option<f64> {
+    if method.family() != Family::FixedTasks {
+        return None;
+    }
+    let sample = Clustered::new(&data.a, data.labels.as_deref(), &weights(cell)).ok()?;
+    let units = &sample.units;
+    let terms = units.kept.iter().zip(&units.weights);
+    Some(sum(terms.map(|(&i, w)| w * data.thetas[i])))
 }
 
 /// The weighted mean over the population of tasks of f(θ_A, θ_B); for a beta, of θ^k.
@@ -66,6 +83,14 @@ fn weight(cell: &ScoreCell, point: &Point) -> f64 {
 fn quantile(cell: &AmountCell) -> f64 {
     let sd = cell.sd_task.hypot(cell.sd_trial);
     (sd * normal_quantile(cell.tau)).exp()
+}
+
+/// The mean amount, or the median task's where a task has one trial or its trials do not differ.
+fn amount(cell: &AmountCell, geometric: bool) -> f64 {
+    if geometric {
+        return 1.0;
+    }
+    ((cell.sd_task.powi(2) + cell.sd_trial.powi(2)) / 2.0).exp()
 }
 
 /// The ratio of means, or the typical task's: the median of the change.

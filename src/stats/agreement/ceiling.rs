@@ -39,6 +39,8 @@ pub struct HumanCeiling {
 ///
 /// `unequal_lengths`; `unknown_category`; `too_few_humans` if fewer than two people can be compared;
 /// else as [`Replicates::draw`] and [`Replicates::percentile`].
+///
+/// Source: METHODS 8, after Calderon, Reichart & Dror 2025.
 pub fn human_ceiling(
     humans: &[Vec<Option<u32>>],
     judge: &[Option<u32>],

@@ -24,9 +24,14 @@ pub trait Counted: Sync {
 
 /// BCa interval over items, method id `bootstrap_bca`; for items that are independent.
 ///
+/// Unreliable under 30 items, and where nearly all items have the same ratings: a resample cannot hold
+/// a disagreement that was not seen.
+///
 /// # Errors
 ///
 /// As [`bca`].
+///
+/// Source: Efron 1987.
 pub fn item_interval(statistic: &dyn Counted, plan: &Resampling) -> Defined<BootstrapInterval> {
     let pool = Pool::new(statistic.multiplicity().to_vec());
     bca(&pool, plan, statistic.range(), |counts| {
@@ -38,9 +43,13 @@ pub fn item_interval(statistic: &dyn Counted, plan: &Resampling) -> Defined<Boot
 ///
 /// `task_of_item` holds a task number per item.
 ///
+/// Unreliable under 30 tasks, and where one task holds most of the items.
+///
 /// # Errors
 ///
 /// `unequal_lengths`; else as [`bca`], where `too_few_units` counts tasks.
+///
+/// Source: Efron 1987; whole tasks as in Davison & Hinkley 1997.
 pub fn task_interval(
     statistic: &dyn Counted,
     task_of_item: &[u32],
@@ -84,10 +93,14 @@ pub fn task_interval(
 /// Percentile interval and p of a difference `second − first` on common resamples of the same items
 /// (two prompts against one set of labels), method id `bootstrap_percentile`.
 ///
+/// Unreliable under 30 items, and where the two differ on few of them: then most resamples agree.
+///
 /// # Errors
 ///
 /// `unequal_lengths` if the statistics are not of the same items; else as [`Replicates::draw`] and
 /// [`Replicates::percentile`].
+///
+/// Source: Efron & Tibshirani 1993.
 pub fn difference_interval(
     first: &dyn Counted,
     second: &dyn Counted,

@@ -47,6 +47,9 @@ pub struct Kappa {
 /// Kappa moves with prevalence: show p_o, sensitivity, specificity and AC1 beside it. The standard
 /// error is for reference; intervals that are shown come from [`super::item_interval`].
 ///
+/// Unreliable where one category is rare: kappa moves with prevalence, so show the observed agreement
+/// beside it. Its standard error is for large samples of independent items.
+///
 /// # Errors
 ///
 /// `no_items` for an empty table, `expected_agreement_is_one` if p_e = 1 (both raters constant):

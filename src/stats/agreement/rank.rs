@@ -37,6 +37,9 @@ pub fn kendall_tau_b(x: &[f64], y: &[f64]) -> Defined<f64> {
 
 /// Spearman's rank correlation with average ranks for ties, method id `spearman`.
 ///
+/// Unreliable with many ties, as on short scales, and under about ten items; blind to a shift of the
+/// scale.
+///
 /// # Errors
 ///
 /// As [`kendall_tau_b`].

@@ -47,6 +47,8 @@ pub fn weighted_mean(counts: &[u32], values: &[f64]) -> Option<f64> {
 /// assert!(result.interval.contains(result.estimate));
 /// assert!(bca_mean(&[0.1, 0.1], &plan).is_err());
 /// ```
+///
+/// Source: Efron 1987.
 pub fn bca_mean(values: &[f64], plan: &Resampling) -> Defined<BootstrapInterval> {
     if values.iter().any(|v| !v.is_finite()) {
         return Err(Undefined("not_finite"));

@@ -85,9 +85,13 @@ const FEWEST_TASKS: usize = 30;
 /// quantiles, of kappas) from both arms of the drawn units. Percentile limits and a p against
 /// `null`, method id `bootstrap_percentile`.
 ///
+/// Unreliable where few units carry the difference: what was not sampled is not resampled.
+///
 /// # Errors
 ///
 /// `too_few_tasks` under 30 units; else as [`Replicates::draw`] and [`Replicates::percentile`].
+///
+/// Source: Efron & Tibshirani 1993; Davison & Hinkley 1997.
 pub fn paired_cluster_bootstrap<F>(
     units: usize,
     plan: &Resampling,

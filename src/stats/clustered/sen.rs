@@ -149,12 +149,22 @@ pub fn sen_cp(sample: &Clustered, level: Level) -> RateEstimate {
 
 /// Wilson's interval on SEN-CP's effective n, without floor (method `sen_wilson`). Shorter;
 /// simulated minimum .90.
+///
+/// Unreliable where a few tasks always fail and may be absent from the sample: the floor is what
+/// SEN-CP has against it.
+///
+/// Source: Wilson 1927, on METHODS 1.4.
 pub fn sen_wilson(sample: &Clustered, level: Level) -> RateEstimate {
     without_floor("sen_wilson", sample, level, wilson)
 }
 
 /// The mid-P interval on SEN-CP's effective n, without floor (method `sen_midp`). Shorter;
 /// simulated minimum .91.
+///
+/// Unreliable where a few tasks always fail and may be absent from the sample: the floor is what
+/// SEN-CP has against it.
+///
+/// Source: Lancaster 1961, on METHODS 1.4.
 pub fn sen_midp(sample: &Clustered, level: Level) -> RateEstimate {
     without_floor("sen_midp", sample, level, midp)
 }

@@ -43,9 +43,14 @@ const FEWEST_LABELS: f64 = 5.0;
 /// the fewest, tie: the first listed). Under quotas nothing is merged: the pooled share would be
 /// biased. Then as [`post_stratified`] with Clopper–Pearson limits.
 ///
+/// Unreliable where labels were not drawn at random from these very items: labels from elsewhere need
+/// [`super::lang_reiczigel`].
+///
 /// # Errors
 ///
 /// As [`post_stratified`].
+///
+/// Source: METHODS 9.2, after Cochran 1977; Clopper & Pearson 1934.
 pub fn post_stratified_levels(
     levels: &[JudgeLevel],
     scale: LevelScale,
@@ -69,6 +74,11 @@ pub fn post_stratified_levels(
 /// Which levels belong together under simple random labelling: positions of the given levels in each
 /// group, in scale order. Levels without items are in none. The rule of [`post_stratified_levels`],
 /// for callers that gather several trials per task first.
+///
+/// Merged levels cost width where people differ between them; with under five labels in all, one level
+/// is left and the judge no longer helps.
+///
+/// Source: METHODS 9.2, after Cochran 1977.
 pub fn merge_levels(levels: &[JudgeLevel], scale: LevelScale) -> Vec<Vec<usize>> {
     let mut groups = occupied(levels);
     while groups.len() > 1 {

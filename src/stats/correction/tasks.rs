@@ -49,6 +49,8 @@ pub enum TaskLabelDesign {
 ///
 /// If tasks differ in their number of levels, a label's level has no trial of its task, a label is not
 /// in \[0, 1\], or as [`Units::new`].
+///
+/// Source: METHODS 9.2, after Cochran 1977; Kish 1965.
 pub fn post_stratified_tasks(
     tasks: &[JudgedTask],
     clusters: Option<&[u32]>,

@@ -19,9 +19,13 @@ pub struct SelfConsistency {
 /// It bounds reproducibility, not correctness: a judge that always passes is perfectly consistent.
 /// `None` is an unusable repeat.
 ///
+/// Unreliable with few items, and where one answer is so common that repeats agree by chance.
+///
 /// # Errors
 ///
 /// `no_repeated_item` if no item has two usable repeats.
+///
+/// Source: Simpson 1949 (the chance that two draws agree).
 pub fn self_consistency(repeats: &[Vec<Option<u32>>]) -> Defined<SelfConsistency> {
     let per_item: Vec<Option<f64>> = repeats.iter().map(|item| agreement(item)).collect();
     let defined: Vec<f64> = per_item.iter().flatten().copied().collect();

@@ -32,9 +32,14 @@ pub struct ScoreErrors {
 
 /// Mean signed and mean absolute error of scores against people's.
 ///
+/// Both say nothing about other items without an interval, and a few large errors carry the means; the
+/// signed one is 0 where errors cancel. The scale of the judge must be that of the people.
+///
 /// # Errors
 ///
 /// `unequal_lengths`, `not_finite`, `no_items`.
+///
+/// Source: Willmott & Matsuura 2005.
 pub fn score_errors(judge: &[f64], human: &[f64]) -> Defined<ScoreErrors> {
     let errors = differences(judge, human)?;
     let absolute: Vec<f64> = errors.iter().map(|e| e.abs()).collect();

@@ -96,6 +96,9 @@ pub struct TaskBounds {
 ///
 /// For losses (violations), `worst` is the lower bound of the rate; the caller mirrors.
 ///
+/// Wide by design, and unreliable only as SEN-CP is; it does not hold what a task that was never
+/// planned would have shown.
+///
 /// # Errors
 ///
 /// As [`Clustered::new`].
@@ -168,9 +171,14 @@ impl DifferenceBounds {
 ///
 /// Both arms list all planned tasks in the same order.
 ///
+/// Wide by design, and unreliable only as BP-Hall is, with random clusters of very unequal weight for
+/// one.
+///
 /// # Errors
 ///
 /// As [`Paired::from_arms`].
+///
+/// Source: Horowitz & Manski 2000; Manski 2003.
 pub fn manski_difference(
     a: &[PartialTask],
     b: &[PartialTask],

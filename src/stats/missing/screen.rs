@@ -36,6 +36,10 @@ pub struct MissingComparison {
 }
 
 /// Compares missing trials of two arms, pooled (method `missing_comparison`): display only.
+///
+/// Pooled trials are not independent, so its p is too small where tasks lose several trials each.
+///
+/// Source: Manski 1989; Fisher 1935.
 pub fn missing_comparison(a: PooledArm, b: PooledArm) -> MissingComparison {
     let bounds = |arm: PooledArm| manski_bounds(arm.successes, arm.observed, arm.missing);
     let (x, y) = (bounds(a), bounds(b));

@@ -46,6 +46,10 @@ pub struct McnemarChi2 {
 
 /// McNemar's chi-square tests, with and without continuity correction (method `mcnemar_chi2`), for
 /// comparison with other software; the exact test needs no approximation.
+///
+/// Unreliable under 25 discordant tasks.
+///
+/// Source: McNemar 1947; Edwards 1948 (continuity correction).
 pub fn mcnemar_chi2(table: PairedTable) -> McnemarChi2 {
     let n = table.discordant() as f64;
     if n == 0.0 {

@@ -10,6 +10,8 @@ use crate::stats::special::t_sf;
 ///
 /// Simulated minimum .086: where most tasks tie it cannot see the break it has not sampled. With
 /// equal differences it is undefined (`zero_variance`), not a width of 0.
+///
+/// Source: Student 1908.
 pub fn paired_t(differences: &[f64], level: Level) -> MeanEstimate {
     t_mean(differences, level)
 }
@@ -27,6 +29,8 @@ pub struct Tost {
 
 /// Two one-sided t tests against ±margin (method `tost_t`; Schuirmann 1987). For reference: a
 /// decision uses one interval for all words (METHODS 6.4).
+///
+/// Unreliable where most tasks tie, as [`paired_t`]; undefined where all differences are equal.
 pub fn tost_t(differences: &[f64], margin: f64) -> Tost {
     let mean = t_mean(differences, Level::p95());
     match (mean.estimate, mean.se, mean.df, mean.reason) {

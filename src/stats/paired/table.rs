@@ -73,6 +73,9 @@ impl TableDifference {
 /// Bonett and Price's (2012) adjusted Wald interval (method `bonett_price`), A − B.
 ///
 /// One task is added to each discordant cell. Simulated minimum .928.
+///
+/// Unreliable at rates near 1 with tasks that nearly all agree, and with several trials per task,
+/// which it cannot take.
 pub fn bonett_price(table: PairedTable, level: Level) -> TableDifference {
     TableDifference::new(table, |_| {
         let n = table.total() as f64 + 2.0;

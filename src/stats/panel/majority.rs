@@ -13,6 +13,9 @@ pub enum Vote {
 
 /// The category with the most votes, method id `majority_vote`; `None` is a missing verdict.
 ///
+/// Unreliable where judges share their errors, as models of one family do: three of them may be worth
+/// little more than one.
+///
 /// # Examples
 ///
 /// ```
@@ -20,6 +23,8 @@ pub enum Vote {
 /// assert_eq!(majority_vote(&[Some(1), Some(0), Some(1)]), Vote::Majority(1));
 /// assert_eq!(majority_vote(&[Some(1), Some(0), None]), Vote::Tie);
 /// ```
+///
+/// Source: Condorcet 1785 (independent voters).
 pub fn majority_vote(votes: &[Option<u32>]) -> Vote {
     let mut given: Vec<u32> = votes.iter().flatten().copied().collect();
     given.sort_unstable();

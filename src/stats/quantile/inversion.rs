@@ -21,6 +21,8 @@ use crate::stats::{Level, Limits, Status};
 /// # Errors
 ///
 /// If τ is not between 0 and 1, a value is not finite, or as [`Units::new`].
+///
+/// Source: METHODS 4.1, after Thompson 1936; Woodruff 1952.
 pub fn quantile_clustered(
     trials: &[Vec<f64>],
     clusters: Option<&[u32]>,

@@ -10,9 +10,13 @@ use crate::stats::undefined::{Defined, Undefined};
 /// Every task counts the same: each of its m trials carries 1/m. An infinite limit says that the
 /// median is not reached; an infinite estimate too.
 ///
+/// Unreliable under 30 tasks, and where the curve is flat near one half.
+///
 /// # Errors
 ///
 /// `no_items`, `negative_or_not_finite`; else as [`Replicates::draw`] and [`Replicates::percentile`].
+///
+/// Source: Kaplan & Meier 1958; Efron 1981.
 pub fn median_interval(tasks: &[Vec<Censored>], plan: &Resampling) -> Defined<BootstrapInterval> {
     let watched = Watched::of(tasks)?;
     watched.interval(plan, Range::POSITIVE, |counts| watched.median(counts))
@@ -21,9 +25,13 @@ pub fn median_interval(tasks: &[Vec<Censored>], plan: &Resampling) -> Defined<Bo
 /// Restricted mean time over tasks with percentile limits from resampled tasks, method id
 /// `restricted_mean_clustered`; weights as [`median_interval`].
 ///
+/// Unreliable under 30 tasks, and near a horizon that few tasks reach.
+///
 /// # Errors
 ///
 /// As [`median_interval`]; `estimate_undefined` if the curve is not known up to the horizon.
+///
+/// Source: Irwin 1949; Efron 1981.
 pub fn restricted_mean_interval(
     tasks: &[Vec<Censored>],
     horizon: f64,

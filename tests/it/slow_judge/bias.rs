@@ -1,11 +1,14 @@
 //! Bias probes by dense matrices and enumeration; panels by plain probabilities.
 
+use assize::stats::Level;
 use assize::stats::alt_test::{AltTestPlan, Scoring, alt_test};
-use assize::stats::judge_bias::{Winner, length_bias_slope, position_swap, self_consistency};
+use assize::stats::judge_bias::{
+    Winner, length_bias_slope, position_swap, score_errors, self_consistency, self_preference_did,
+};
 use assize::stats::panel::{Given, Vote, dawid_skene, majority_vote};
 use proptest::prelude::*;
 
-use super::{integral, near};
+use super::{integral, near, root};
 
 type Matrix = Vec<Vec<f64>>;
 
@@ -148,6 +151,34 @@ proptest! {
         prop_assert!(near(got.se, se, 1e-7), "{} {}", got.se, se);
         prop_assert!(near(got.df, df, 1e-6), "{} {}", got.df, df);
         prop_assert!((got.p - 2.0 * t_tail((slope / se).abs(), df)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn self_preference_from_four_scores(
+        items in prop::collection::vec(((0u8..11, 0u8..11), (0u8..11, 0u8..11)), 3..20),
+    ) {
+        // Judge and human on the judge's own answer, and on the other's.
+        let gap = |(judge, human): (u8, u8)| (f64::from(judge) - f64::from(human)) / 10.0;
+        let own: Vec<f64> = items.iter().map(|i| gap(i.0)).collect();
+        let other: Vec<f64> = items.iter().map(|i| gap(i.1)).collect();
+        let got = self_preference_did(&own, &other, Level::p95()).unwrap();
+        let n = items.len() as f64;
+        let whole = |((a, b), (c, d)): ((u8, u8), (u8, u8))| i32::from(a) - i32::from(b) - i32::from(c) + i32::from(d);
+        let tenths: Vec<i32> = items.iter().map(|i| whole(*i)).collect();
+        let mean = f64::from(tenths.iter().sum::<i32>()) / n / 10.0;
+        prop_assert!(near(got.estimate.unwrap(), mean, 1e-12));
+        // Half the squared gaps over all ordered pairs, in whole numbers.
+        let squares: i32 = tenths.iter().flat_map(|x| tenths.iter().map(move |y| (x - y).pow(2))).sum();
+        let se = (f64::from(squares) / (2.0 * n * (n - 1.0)) / 100.0 / n).sqrt();
+        prop_assert_eq!(got.lower.is_some(), squares > 0);
+        if let (Some(lower), Some(upper), Some(p)) = (got.lower, got.upper, got.p) {
+            let t = root(|t| 0.025 - t_tail(t, n - 1.0), 0.0, 100.0);
+            prop_assert!(near(lower, mean - t * se, 1e-5) && near(upper, mean + t * se, 1e-5), "{got:?} {t} {se}");
+            prop_assert!(near(p, 2.0 * t_tail((mean / se).abs(), n - 1.0), 1e-5));
+        }
+        let errors = score_errors(&own, &other).unwrap();
+        let absolute = f64::from(tenths.iter().map(|t| t.abs()).sum::<i32>()) / n / 10.0;
+        prop_assert!(near(errors.mean_signed, mean, 1e-12) && near(errors.mean_absolute, absolute, 1e-12));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use assize::stats::sequential::{BettingCs, HedgedCapital, NonInferiority, sign_e
 use assize::stats::survival::{Censored, kaplan_meier};
 use proptest::prelude::*;
 
-use super::{integral, near};
+use super::{integral, near, root};
 
 /// Both capitals against `m`, from scratch.
 fn capitals(x: &[f64], m: f64, one_sided: f64) -> (f64, f64) {
@@ -58,6 +58,31 @@ fn times() -> impl Strategy<Value = Vec<Censored>> {
             })
             .collect()
     })
+}
+
+/// Log-log limits of survival at a time: Greenwood's sum over the event times, and the survival whose
+/// log-log score is z away, by bisection. `None` where survival is 0 or 1.
+fn log_log(times: &[Censored], at: f64, z: f64) -> Option<(f64, f64)> {
+    let survival = redistributed(times, at);
+    if !(1e-9..1.0 - 1e-9).contains(&survival) {
+        return None;
+    }
+    let mut greenwood = 0.0;
+    for t in (0..=at as u32).map(f64::from) {
+        let at_risk = times.iter().filter(|x| x.time >= t).count() as f64;
+        let events = times.iter().filter(|x| x.observed && x.time == t).count() as f64;
+        if events > 0.0 {
+            greenwood += events / (at_risk * (at_risk - events));
+        }
+    }
+    let log_log = |s: f64| (-s.ln()).ln();
+    let se = greenwood.sqrt() / survival.ln().abs();
+    // The score falls with survival.
+    let limit = |score: f64| {
+        let gap = |s: f64| score - (log_log(s) - log_log(survival)) / se;
+        root(gap, 1e-300, 1.0 - 1e-16)
+    };
+    Some((limit(z), limit(-z)))
 }
 
 /// X of METHODS 6.6 straight from its text.
@@ -177,6 +202,27 @@ proptest! {
         let horizon = curve.last;
         let area: f64 = (0..horizon as u32).map(|t| redistributed(&times, f64::from(t))).sum();
         prop_assert!(near(curve.restricted_mean(horizon).unwrap().estimate, area, 1e-9));
+    }
+
+    #[test]
+    fn limits_of_survival_by_bisection(times in times(), conf in prop::sample::select(vec![0.8, 0.95, 0.99])) {
+        let z = root(|z| integral(|t| (-t * t / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt(), 0.0, z, 600) - conf / 2.0, 0.0, 6.0);
+        let curve = kaplan_meier(&times, Level::new(conf).unwrap()).unwrap();
+        let whole = || (0..=curve.last as u32).map(f64::from);
+        for t in whole() {
+            if let Some((lower, upper)) = log_log(&times, t, z) {
+                let got = curve.limits_at(t).unwrap();
+                prop_assert!(near(got.lower, lower, 1e-7) && near(got.upper, upper, 1e-7), "{got:?} {lower} {upper}");
+            }
+        }
+        // Where survival is 1 nothing is below one half, where it is 0 its lower limit is too.
+        let lower = whole().find(|&t| match log_log(&times, t, z) {
+            Some(limits) => limits.0 <= 0.5 + 1e-9,
+            None => redistributed(&times, t) < 0.5,
+        });
+        let upper = whole().find(|&t| log_log(&times, t, z).is_some_and(|l| l.1 <= 0.5 + 1e-9));
+        let got = curve.median();
+        prop_assert_eq!((got.lower, got.upper), (lower, upper));
     }
 
     #[test]

@@ -5,5 +5,8 @@
 mod amounts;
 mod numeric;
 mod paired;
+mod planning;
+mod rare;
 mod rates;
+mod recovery;
 mod small;

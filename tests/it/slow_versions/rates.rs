@@ -76,10 +76,10 @@ fn exact_by_sums(x: u64, n: u64, conf: f64) -> (f64, f64) {
 
 /// A task as the slow versions take it: values of its trials, weight and label.
 #[derive(Clone, Debug)]
-struct Task {
-    values: Vec<f64>,
-    weight: f64,
-    label: u32,
+pub(super) struct Task {
+    pub(super) values: Vec<f64>,
+    pub(super) weight: f64,
+    pub(super) label: u32,
 }
 
 fn tasks() -> impl Strategy<Value = Vec<Task>> {
@@ -106,13 +106,13 @@ fn library(tasks: &[Task]) -> Clustered {
 }
 
 /// METHODS 1.4 read line by line, over maps and trial values.
-struct SlowSen {
-    p: f64,
+pub(super) struct SlowSen {
+    pub(super) p: f64,
     n_c: f64,
     n_eff: f64,
 }
 
-fn slow_sen(tasks: &[Task], conf: f64) -> SlowSen {
+pub(super) fn slow_sen(tasks: &[Task], conf: f64) -> SlowSen {
     let total: f64 = tasks.iter().map(|t| t.weight).sum();
     let w = |t: &Task| t.weight / total;
     let p: f64 = tasks.iter().map(|t| w(t) * numeric::mean(&t.values)).sum();
@@ -159,6 +159,14 @@ fn slow_sen(tasks: &[Task], conf: f64) -> SlowSen {
         n_c,
         n_eff,
     }
+}
+
+/// SEN-CP's limits on those numbers, with the floor for collapse that was not seen.
+pub(super) fn slow_sen_cp(tasks: &[Task], conf: f64) -> (f64, f64) {
+    let slow = slow_sen(tasks, conf);
+    let (l, u) = numeric::clopper_pearson(slow.p * slow.n_eff, slow.n_eff, conf);
+    let f = ((1.0 - conf) / 2.0).powf(1.0 / slow.n_c);
+    (l.min(slow.p * f), u.max(1.0 - (1.0 - slow.p) * f))
 }
 
 /// Residual maker, cluster by cluster, on trials: e = (I − 11'/N)y, and CR2's adjustment
@@ -231,9 +239,7 @@ proptest! {
         let slow = slow_sen(&tasks, conf);
         let got = sen_cp(&sample, level);
         prop_assert!(close(got.n_eff.unwrap(), slow.n_eff, 1e-7), "{got:?} {}", slow.n_eff);
-        let (l, u) = numeric::clopper_pearson(slow.p * slow.n_eff, slow.n_eff, conf);
-        let f = ((1.0 - conf) / 2.0).powf(1.0 / slow.n_c);
-        let (lower, upper) = (l.min(slow.p * f), u.max(1.0 - (1.0 - slow.p) * f));
+        let (lower, upper) = slow_sen_cp(&tasks, conf);
         prop_assert!(close(got.lower.unwrap(), lower, 1e-7) && close(got.upper.unwrap(), upper, 1e-7), "{got:?} {lower} {upper}");
         let other = sen_wilson(&sample, level);
         let (lower, upper) = wilson_by_inversion(slow.p * slow.n_eff, slow.n_eff, conf);

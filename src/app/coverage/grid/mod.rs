@@ -23,6 +23,9 @@ pub const NAMES: &[&str] = &[
     "difference-clusters",
     "amounts",
     "judged",
+    "judged-levels",
+    "judged-pairs",
+    "counts",
 ];
 
 /// The cells of a named grid.
@@ -35,7 +38,7 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
         "rates" => rates::rates(&[5, 10, 20, 50, 100, 300, 1000], 1),
         "rates-small" => rates::rates(&[5, 10, 20, 50], 1),
         // Tasks with fewer than k trials have no pass^k.
-        "pass-k" => rates::rates(&[5, 10, 20, 50, 100, 300], 3),
+        "pass-k" => rates::rates(&[5, 10, 20, 50, 100, 300, 1000], 3),
         "always-fail" => rates::always_fail(),
         "bimodal" => rates::bimodal(),
         "difficulty" => rates::difficulty(),
@@ -48,6 +51,15 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
             .into_iter()
             .map(Cell::Judged)
             .collect(),
+        "judged-levels" => super::levels::grid()
+            .into_iter()
+            .map(Cell::Levels)
+            .collect(),
+        "judged-pairs" => super::pairs::grid().into_iter().map(Cell::Pairs).collect(),
+        "counts" => super::counts::grid()
+            .into_iter()
+            .map(Cell::Counts)
+            .collect(),
         _ => {
             return Err(Error::input(format!("no grid `{name}`"))
                 .hint(format!("one of {}", NAMES.join(", "))));
@@ -58,7 +70,7 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
 /// METHODS 4: lognormal amounts, at three quantiles and with three spreads of the change.
 fn amounts() -> Vec<Cell> {
     let mut cells = vec![];
-    for units in [5u32, 10, 20, 50, 100, 200] {
+    for units in [5u32, 10, 20, 50, 100, 200, 1000] {
         for trials in [1u32, 5] {
             for (sd_task, sd_trial) in [(0.0, 0.7), (0.7, 0.3), (1.5, 0.5)] {
                 for (tau, sd_change) in [(0.5, 0.2), (0.9, 0.5), (0.95, 1.0)] {

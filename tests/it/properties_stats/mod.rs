@@ -1,5 +1,7 @@
 //! What must hold of every interval, whatever the data.
 
+mod invariance;
+
 use assize::compare::decision::{DecideInput, decide};
 use assize::compare::orient::Direction;
 use assize::stats::clustered::{

@@ -1,0 +1,157 @@
+//! A judge with several levels of which some items carry a human label.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::seed::Stream;
+use crate::stats::bootstrap::binomial;
+use crate::stats::correction::{JudgeLevel, LabelDesign, LevelScale, post_stratified_levels};
+use crate::stats::sum::sum;
+use crate::stats::{Level, Limits};
+
+/// Independent items that a judge puts at one of several ordered levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelsCell {
+    /// A name for the table; made from the fields if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Number of judged items.
+    pub items: u32,
+    /// How many carry a label: of all items at random or, with a quota, of each level (all of a
+    /// level with fewer items).
+    pub labels: u32,
+    /// Whether `labels` is a quota per level.
+    #[serde(default)]
+    pub quota: bool,
+    /// The levels in order.
+    pub levels: Vec<LevelShare>,
+}
+
+/// One level of the judge's scale.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelShare {
+    /// How common the level is; masses sum to 1.
+    pub mass: f64,
+    /// Share of its items that people call positive.
+    pub positive: f64,
+}
+
+impl LevelsCell {
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let unit = |v: f64| (0.0..=1.0).contains(&v);
+        let sound = self.levels.iter().all(|l| unit(l.mass) && unit(l.positive));
+        let mass = sum(self.levels.iter().map(|l| l.mass));
+        let labels = self.labels >= 1 && self.labels <= self.items;
+        if sound && labels && (mass - 1.0).abs() < 1e-9 {
+            return Ok(());
+        }
+        Err("labels from 1 to items, positives in [0, 1], and masses that sum to 1")
+    }
+
+    /// The share of items that people would call positive.
+    pub(super) fn truth(&self) -> f64 {
+        sum(self.levels.iter().map(|l| l.mass * l.positive))
+    }
+
+    pub(super) fn draw(&self, stream: &mut Stream) -> Vec<JudgeLevel> {
+        let (random, others) = if self.quota {
+            (0, self.items)
+        } else {
+            (self.labels, self.items - self.labels)
+        };
+        let chosen = self.spread(random, stream);
+        let rest = self.spread(others, stream);
+        let counts = chosen.into_iter().zip(rest).zip(&self.levels);
+        counts
+            .map(|((chosen, rest), level)| {
+                let quota = if self.quota { self.labels.min(rest) } else { 0 };
+                let labelled = chosen + quota;
+                JudgeLevel {
+                    judged: f64::from(chosen + rest),
+                    labelled: f64::from(labelled),
+                    positive: f64::from(binomial(stream, labelled, level.positive)),
+                }
+            })
+            .collect()
+    }
+
+    /// Items over levels, one binomial after another.
+    fn spread(&self, items: u32, stream: &mut Stream) -> Vec<u32> {
+        let (mut left, mut mass) = (items, 1.0);
+        let last = self.levels.len() - 1;
+        let mut counts = vec![];
+        for (index, level) in self.levels.iter().enumerate() {
+            let share = if mass > 0.0 { level.mass / mass } else { 0.0 };
+            let count = if index == last {
+                left
+            } else {
+                binomial(stream, left, share.min(1.0))
+            };
+            counts.push(count);
+            left -= count;
+            mass -= level.mass;
+        }
+        counts
+    }
+
+    pub(super) fn limits(&self, counts: &[JudgeLevel], level: Level) -> Option<Limits> {
+        let design = if self.quota {
+            LabelDesign::Quota
+        } else {
+            LabelDesign::SimpleRandom
+        };
+        let got = post_stratified_levels(counts, LevelScale::Ordinal, design, level).ok()?;
+        let rate = got.stratified.rate;
+        // A refusal is no interval here, though the product reports all of [0, 1].
+        rate.estimate?;
+        Some(Limits {
+            lower: rate.lower?,
+            upper: rate.upper?,
+        })
+    }
+}
+
+/// Judges of three and five levels, sharp and blurred, labelled at random and by quota.
+pub(super) fn grid() -> Vec<LevelsCell> {
+    let judges: [(&str, &[(f64, f64)]); 4] = [
+        ("three-sharp", &[(0.15, 0.02), (0.1, 0.5), (0.75, 0.99)]),
+        ("three-blurred", &[(0.2, 0.4), (0.3, 0.7), (0.5, 0.9)]),
+        (
+            "five",
+            &[
+                (0.05, 0.05),
+                (0.05, 0.2),
+                (0.1, 0.6),
+                (0.2, 0.9),
+                (0.6, 0.98),
+            ],
+        ),
+        ("three-high", &[(0.02, 0.5), (0.08, 0.9), (0.9, 1.0)]),
+    ];
+    let mut cells = vec![];
+    for items in [200u32, 1000] {
+        for (labels, quota) in [
+            (20, false),
+            (50, false),
+            (100, false),
+            (10, true),
+            (30, true),
+        ] {
+            for (label, levels) in judges {
+                let way = if quota { "quota" } else { "random" };
+                let levels = levels
+                    .iter()
+                    .map(|&(mass, positive)| LevelShare { mass, positive });
+                cells.push(LevelsCell {
+                    name: Some(format!("N={items} n={labels} {way} {label}")),
+                    items,
+                    labels,
+                    quota,
+                    levels: levels.collect(),
+                });
+            }
+        }
+    }
+    cells
+}
