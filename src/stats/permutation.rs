@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::base::{Result, Seed};
+use crate::base::{Error, Result, Seed};
 use crate::stats::sum::sum;
 use crate::stats::units::{Units, Weights};
 
@@ -66,7 +66,7 @@ pub fn sign_flip(differences: &[f64], seed: Seed, draws: u64) -> SignFlip {
 ///
 /// # Errors
 ///
-/// If there is not one label per difference.
+/// If there is not one label per difference, or the differences' sum is beyond floating point.
 ///
 /// Source: Fisher 1935, with the cluster as the unit that is flipped.
 pub fn clustered_sign_flip(
@@ -75,6 +75,11 @@ pub fn clustered_sign_flip(
     seed: Seed,
     draws: u64,
 ) -> Result<SignFlip> {
+    let size: f64 = differences.iter().map(|d| d.abs()).sum();
+    if !size.is_finite() {
+        return Err(Error::input("the differences add up to no finite number")
+            .hint("differences of scores in [0, 1] lie in [-1, 1]"));
+    }
     let units = Units::new(&vec![1; differences.len()], clusters, &Weights::EqualTask)?;
     let sums: Vec<f64> = units.sums(|i| differences[i]).collect();
     Ok(sign_flip(&sums, seed, draws))
@@ -207,6 +212,7 @@ mod tests {
         let by_cluster = run(Some(&[5, 2, 5, 2])).unwrap();
         assert_eq!(by_cluster, sign_flip(&[-0.1, 0.5], Seed(1), 9999));
         assert!(run(Some(&[1, 2])).is_err());
+        assert!(clustered_sign_flip(&[1e308; 3], None, Seed(1), 9999).is_err());
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn hall_p(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let (sample, bound) = sample(params, input)?;
     let theta0 = params.optional_number("theta0")?.unwrap_or(0.0);
     if !(-bound..=bound).contains(&theta0) {
-        let message = format!("{theta0} is not between -{bound} and {bound}, the scale's ends");
+        let message = format!("{theta0:?} is not between -{bound} and {bound}, the scale's ends");
         return Err(params.problem("theta0", message));
     }
     let theta0 = theta0 / bound;
@@ -166,7 +166,7 @@ fn flip(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     }
     let clusters = tasks::clusters(input, &[])?;
     let got = clustered_sign_flip(&differences, clusters.as_deref(), Seed(seed), draws)
-        .map_err(|e| input.problem("cluster", e.to_string()))?;
+        .map_err(|e| input.problem("task_differences", e.to_string()))?;
     Ok(Answer::new()
         .number("p_two_sided", got.p_two_sided)
         .number("p_greater", got.p_greater)

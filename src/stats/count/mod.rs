@@ -111,6 +111,7 @@ pub struct CountRate {
 /// A rate of counts that cluster in units (method `poisson_clustered`): Garwood's limits at the
 /// shrunk dispersion φ', which takes all events of a unit as one where few units have any.
 ///
+/// `out_of_range` where totals or the dispersion are beyond floating point.
 /// `exploratory` under 30 units: with 10 units and frailty variance 4 it covered .86.
 ///
 /// # Errors
@@ -132,7 +133,7 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
     let used: Vec<UnitCount> = units.iter().copied().filter(|u| u.exposure > 0.0).collect();
     let (g, e) = (used.len() as f64, sum(used.iter().map(|u| u.exposure)));
     let x = sum(used.iter().map(|u| u.events));
-    let rate = (e > 0.0).then(|| x / e);
+    let rate = (e > 0.0).then(|| x / e).filter(|r| r.is_finite());
     let mut result = CountRate {
         rate,
         phi: None,
@@ -150,8 +151,16 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
         });
         return Ok(result);
     }
+    if rate.is_none() {
+        result.reason = Some("out_of_range");
+        return Ok(result);
+    }
     let widening = t_quantile(1.0 - level.tail(), g - 1.0) / level.z();
     let phi = dispersion(&used, x, e) * widening * widening;
+    if !(phi.is_finite() && phi > 0.0) {
+        result.reason = Some("out_of_range");
+        return Ok(result);
+    }
     let limits = garwood(x / phi, e / phi, level);
     (result.phi, result.lower, result.upper) = (Some(phi), Some(limits.lower), Some(limits.upper));
     result.status = if used.len() < 30 {
@@ -178,6 +187,19 @@ fn dispersion(used: &[UnitCount], x: f64, e: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exposures_that_overflow_are_out_of_range() {
+        let unit = |events| UnitCount {
+            events,
+            exposure: 1e308,
+        };
+        let got = poisson_clustered(&[unit(3.0), unit(4.0)], Level::p95()).unwrap();
+        assert_eq!(
+            (got.rate, got.upper, got.reason),
+            (None, None, Some("out_of_range"))
+        );
+    }
 
     #[test]
     fn a_gate_of_one_percent_needs_368_clean_tasks() {

@@ -31,7 +31,8 @@ pub struct RateRatio {
     pub upper: Option<f64>,
     /// Two-sided p-value for equal rates.
     pub p: Option<f64>,
-    /// Why there is no value: `no_events`.
+    /// Why there is no value: `no_events`, or `out_of_range` where the exposures' sum or ratio is
+    /// beyond floating point.
     pub reason: Option<&'static str>,
 }
 
@@ -58,17 +59,22 @@ pub fn rate_ratio_exact(counts: TwoCounts, level: Level) -> Result<RateRatio> {
         );
     }
     let total = events_a + events_b;
-    if total == 0 {
-        let reason = Some("no_events");
+    let scale = exposure_a / exposure_b;
+    let fits = scale.is_normal() && (exposure_a + exposure_b).is_normal();
+    if total == 0 || !fits {
+        let reason = if total == 0 {
+            "no_events"
+        } else {
+            "out_of_range"
+        };
         return Ok(RateRatio {
             ratio: None,
             lower: None,
             upper: None,
             p: None,
-            reason,
+            reason: Some(reason),
         });
     }
-    let scale = exposure_a / exposure_b;
     let limits = clopper_pearson(events_b as f64, total as f64, level);
     let odds = |share: f64| {
         if share >= 1.0 {
@@ -90,6 +96,21 @@ pub fn rate_ratio_exact(counts: TwoCounts, level: Level) -> Result<RateRatio> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exposures_that_overflow_are_out_of_range() {
+        for (exposure_a, exposure_b) in [(1e308, 1e308), (1e308, 1e-300), (1e-300, 1e308)] {
+            let counts = TwoCounts {
+                events_a: 3,
+                exposure_a,
+                events_b: 2,
+                exposure_b,
+            };
+            let got = rate_ratio_exact(counts, Level::p95()).unwrap();
+            assert_eq!((got.ratio, got.p), (None, None));
+            assert_eq!(got.reason, Some("out_of_range"));
+        }
+    }
 
     #[test]
     fn an_arm_without_events_has_no_upper_bound() {
