@@ -248,8 +248,10 @@ proptest! {
         let (x, n) = (slow.p * slow.n_eff, slow.n_eff);
         for (limit, target) in [(midp.lower.unwrap(), (1.0 - conf) / 2.0), (midp.upper.unwrap(), (1.0 + conf) / 2.0)] {
             if x > 0.0 && x < n && limit > 1e-6 && limit < 1.0 - 1e-6 {
-                let mid = 0.5 * (beta_cdf(x, n - x + 1.0, limit) + beta_cdf(x + 1.0, n - x, limit));
-                prop_assert!(close(mid, target, 1e-6), "{mid} {target}");
+                let mid = |p: f64| 0.5 * (beta_cdf(x, n - x + 1.0, p) + beta_cdf(x + 1.0, n - x, p));
+                // Where the distribution is steep a limit that is right to 1e-8 misses the target by more.
+                let (below, above) = (mid((limit - 1e-8).max(0.0)), mid((limit + 1e-8).min(1.0)));
+                prop_assert!(below.min(above) - 1e-9 <= target && target <= below.max(above) + 1e-9, "{below} {above} {target}");
             }
         }
     }
