@@ -3,10 +3,13 @@
 pub mod calculator;
 pub mod compare;
 mod disagreements;
+mod endpoints;
 pub mod evaluate;
 pub mod golden;
 pub mod grade;
 pub mod import;
+pub mod live;
+mod preflight;
 pub mod recorded;
 pub mod report;
 mod rules_of_report;

@@ -320,17 +320,9 @@ fn finished(
     )
 }
 
-fn cost(input: f64, output: f64, price: Price) -> f64 {
-    (input * price.input_per_million + output * price.output_per_million) / 1e6
-}
-
 /// A recorded cost stands; otherwise tokens and price give one, if both kinds of tokens are known.
 fn add_cost(usage: &mut Usage, price: Price) {
-    if let (None, Some(input), Some(output)) =
-        (usage.cost_usd, usage.input_tokens, usage.output_tokens)
-    {
-        usage.cost_usd = Some(cost(input as f64, output as f64, price));
-    }
+    usage.cost_usd = usage.cost_usd.or_else(|| price.of(usage));
 }
 
 fn add_recorded_cost(measures: &mut std::collections::BTreeMap<Measure, f64>, price: Price) {
@@ -341,6 +333,6 @@ fn add_recorded_cost(measures: &mut std::collections::BTreeMap<Measure, f64>, pr
     if let Some((input, output)) = tokens {
         measures
             .entry(Measure::CostUsd)
-            .or_insert_with(|| cost(input, output, price));
+            .or_insert_with(|| price.of_tokens(input, output));
     }
 }

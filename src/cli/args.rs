@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::number;
+use super::run_args::RunArgs;
 use crate::app;
 use crate::base::{ArmId, Error, Result};
 
@@ -96,28 +97,6 @@ pub enum Command {
     /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
     #[command(args_conflicts_with_subcommands = true)]
     Stats(StatsArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub struct RunArgs {
-    /// Suite folder
-    pub suite: PathBuf,
-    /// Arms file. Default: SUITE/arms.yaml
-    #[arg(long)]
-    pub arms: Option<PathBuf>,
-    #[command(flatten)]
-    pub roles: Roles,
-    /// Trials per task
-    #[arg(short = 'k', long = "trials", visible_aliases = ["epochs", "repeat"], value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
-    /// Root of all randomness. Default: 7
-    #[arg(long)]
-    pub seed: Option<u64>,
-    /// Run folder. Default: runs/ and 12 digits of the plan's digest
-    #[arg(long)]
-    pub out: Option<PathBuf>,
-    #[command(flatten)]
-    pub reading: Reading,
 }
 
 /// Who is compared with whom, and how.
@@ -384,7 +363,7 @@ impl Roles {
         self.margins.iter().map(|m| number(m)).collect()
     }
 
-    fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
+    pub(super) fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
         let options = crate::plan::PlanOptions {
             baseline: self.baseline.as_deref().map(ArmId::from),
             candidate: self.candidate.as_deref().map(ArmId::from),
@@ -395,18 +374,6 @@ impl Roles {
         };
         options.check_margins()?;
         Ok(options)
-    }
-}
-
-impl RunArgs {
-    pub fn options(&self) -> Result<app::run::RunOptions> {
-        Ok(app::run::RunOptions {
-            suite: self.suite.clone(),
-            arms: self.arms.clone(),
-            out: self.out.clone(),
-            plan: self.roles.options(self.trials, self.seed)?,
-            malformed_is_agent: self.reading.malformed_arguments == Malformed::Agent,
-        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Arguments, talk, and exit codes: the only place that prints.
 
 mod args;
+mod progress;
 mod render;
+mod run_args;
 
 use std::process::ExitCode;
 
@@ -45,8 +47,17 @@ fn dispatch(args: Args) -> Result<u8> {
     let format = args.format;
     match args.command {
         Command::Run(run) => {
-            let done = app::run::run(&run.options()?, &mut render::talk)?;
-            render::decided(&done, format)
+            let mut progress = progress::Progress::new(format);
+            let around = app::run::Around {
+                talk: &mut render::talk,
+                watch: &mut |event| progress.see(event),
+                keys: &variable,
+            };
+            let done = app::run::run(&run.options()?, around)?;
+            match progress.has_streamed() {
+                true => render::decided_event(&done),
+                false => render::decided(&done, format),
+            }
         }
         Command::Import(import) => {
             let done = app::import::import(&import.options()?, &mut render::talk)?;
@@ -110,6 +121,12 @@ fn stats(args: &StatsArgs, format: Format) -> Result<u8> {
         }
         (None, None) => Err(Error::input("name a JSON file of cases, or `coverage`")),
     }
+}
+
+/// A variable of the environment.
+#[allow(clippy::disallowed_methods)] // The command line is where the environment is read.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Splits `NAME=NUMBER`.

@@ -47,6 +47,23 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     print(&serde_json::to_string_pretty(value).map_err(|e| Error::io(e.to_string()))?)
 }
 
+/// Prints an event of a run as one line of JSON.
+pub fn event(event: &impl Serialize) {
+    // A reader that stopped reading has what it wanted; the run goes on.
+    let _ = serde_json::to_string(event).map(|line| print(&line));
+}
+
+/// Prints the decision as the last event of a run and returns the gate's exit code.
+pub fn decided_event(done: &Decided) -> Result<u8> {
+    event(&serde_json::json!({
+        "event": "decided",
+        "gate": done.gate(),
+        "folder": done.folder,
+        "report": done.report,
+    }));
+    Ok(done.gate().exit_code)
+}
+
 /// Prints the decision and returns the gate's exit code.
 pub fn decided(done: &Decided, format: Format) -> Result<u8> {
     let gate = done.gate();

@@ -2,6 +2,8 @@
 
 mod chat;
 
+pub use chat::url_problem;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};

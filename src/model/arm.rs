@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::base::{ArmId, Digest};
 use crate::model::suite::DataClass;
+use crate::model::trace::Usage;
 
 /// `arms.yaml`: the arms by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -177,6 +178,19 @@ pub struct Price {
     pub input_per_million: f64,
     /// Per million tokens written.
     pub output_per_million: f64,
+}
+
+impl Price {
+    /// What some tokens cost, if both kinds of tokens are known.
+    pub fn of(&self, usage: &Usage) -> Option<f64> {
+        let (read, written) = usage.input_tokens.zip(usage.output_tokens)?;
+        Some(self.of_tokens(read as f64, written as f64))
+    }
+
+    /// What so many tokens read and written cost.
+    pub fn of_tokens(&self, read: f64, written: f64) -> f64 {
+        (read * self.input_per_million + written * self.output_per_million) / 1e6
+    }
 }
 
 /// Formats of recorded traces.

@@ -72,10 +72,9 @@ impl Recorder {
 
     /// Ends the trial: `end` is the payload of its last event, whose `state` is the final state.
     pub fn finish(mut self, end: Value, ms: u64) -> Trace {
-        let state = |event: Option<&Event>| event?.payload.as_ref()?.get("state").cloned();
-        let initial_state = state(self.events.first());
         self.push(EventKind::TrialEnd, ms).payload = Some(end);
-        let final_state = state(self.events.last());
+        let initial_state = self.events.first_mut().and_then(taken_state);
+        let final_state = self.events.last_mut().and_then(taken_state);
         Trace {
             source: TraceSource::Native,
             events: self.events,
@@ -88,5 +87,50 @@ impl Recorder {
             truncated: None,
             notices: vec![],
         }
+    }
+}
+
+/// Takes the state document out of an event, as it stands beside the events of a trace.
+fn taken_state(event: &mut Event) -> Option<Value> {
+    let members = event.payload.as_mut()?.as_object_mut()?;
+    let state = members.remove("state");
+    if members.is_empty() {
+        event.payload = None;
+    }
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suite(private: &[&str]) -> Suite {
+        let spec = json!({"id": "s", "version": "1", "private_tools": private});
+        Suite::new(serde_json::from_value(spec).unwrap(), vec![])
+    }
+
+    #[test]
+    fn private_arguments_are_dropped_and_their_repetition_is_kept() {
+        let mut recorder = Recorder::begin(&suite(&["notes"]), None);
+        let first = recorder.tool_call("notes", "a", json!({"x": 1, "y": 2}), 1);
+        recorder.tool_call("notes", "b", json!({"y": 2, "x": 1}), 2);
+        recorder.tool_call("notes", "c", json!({"x": 2}), 3);
+        recorder.tool_call("lookup", "d", json!({"x": 2}), 4);
+        let events = recorder.finish(json!({}), 5).events;
+        let repeats: Vec<_> = events.iter().map(|e| e.repeats).collect();
+        assert_eq!(repeats, [None, None, Some(first), None, None, None]);
+        let kept: Vec<_> = events.iter().map(|e| e.payload.clone()).collect();
+        assert_eq!(kept[1..4], [None, None, None]);
+        assert_eq!(kept[4], Some(json!({"x": 2})));
+    }
+
+    #[test]
+    fn states_stand_beside_the_events() {
+        let recorder = Recorder::begin(&suite(&[]), Some(&json!({"n": 1})));
+        let trace = recorder.finish(json!({"state": {"n": 2}, "status": "completed"}), 9);
+        assert_eq!(trace.initial_state, Some(json!({"n": 1})));
+        assert_eq!(trace.final_state, Some(json!({"n": 2})));
+        assert_eq!(trace.events[0].payload, None);
+        assert_eq!(trace.events[1].payload, Some(json!({"status": "completed"})));
     }
 }

@@ -19,8 +19,11 @@ const RANKS: &[(&str, u32)] = &[
     ("disagree", 24),
     ("load", 30),
     ("store", 30),
+    ("provider", 30),
     ("report", 30),
+    ("world", 30),
     ("frame", 31),
+    ("exec", 32),
     ("app", 40),
     ("cli", 50),
 ];
@@ -33,6 +36,12 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
         ],
     ),
+    (
+        "exec",
+        &["stats", "estimate", "compare", "disagree", "store", "report"],
+    ),
+    ("provider", &["stats", "estimate", "compare"]),
+    ("world", &["stats", "estimate", "compare"]),
     (
         "frame",
         &[

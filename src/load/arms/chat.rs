@@ -76,7 +76,7 @@ pub(super) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
 }
 
 /// What is wrong with the URL of an endpoint.
-pub(crate) fn url_problem(url: &str) -> Option<String> {
+pub fn url_problem(url: &str) -> Option<String> {
     let rest = url
         .strip_prefix("http://")
         .or_else(|| url.strip_prefix("https://"));
