@@ -219,7 +219,7 @@ impl<'a> Evaluation<'a> {
         match (interleaved, decision.schedule) {
             (true, _) => ScheduleState::Ok,
             (false, Schedule::Assumed) => ScheduleState::Assumed,
-            (false, Schedule::Checked) => ScheduleState::NotInterleaved,
+            (false, Schedule::Checked | Schedule::WholeTasks) => ScheduleState::NotInterleaved,
         }
     }
 

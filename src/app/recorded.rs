@@ -315,6 +315,9 @@ fn finished(
             recorded: measures,
             input_digest,
             notices,
+            block: None,
+            attempts: vec![],
+            model_retries: 0,
         },
         trace,
     )

@@ -85,6 +85,23 @@ pub struct Analysis {
     pub cluster: Option<String>,
 }
 
+/// One trial that a plan asks for, with its place in the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialSpec {
+    /// Its id, see [`Plan::trial_id`].
+    pub id: TrialId,
+    /// Arm.
+    pub arm: ArmId,
+    /// Task.
+    pub task: TaskId,
+    /// Index from 0 within arm and task.
+    pub index: u32,
+    /// Block of the schedule, from 0.
+    pub block: u32,
+    /// Root of whatever is random within the trial; it follows from the plan's seed and the id.
+    pub seed: u64,
+}
+
 impl Plan {
     /// Locks a plan: takes the digest and names the run after it.
     pub fn lock(body: PlanBody) -> Self {

@@ -1,5 +1,9 @@
 //! Suite × arms × trials → a locked plan; pure.
 
+pub mod schedule;
+
+pub use schedule::schedule;
+
 use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Digest, Error, Result, Seed};

@@ -5,16 +5,24 @@
 
 mod files;
 mod fingerprint;
+mod ledger;
+mod live;
 mod open;
 mod read;
+mod row;
 mod schema;
 mod scores;
+mod sessions;
+mod stored;
 mod verify;
 mod write;
 
 pub use files::FileFolder;
+pub use live::{LiveWriter, Put};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
+pub use sessions::Session;
+pub use stored::StoredTrials;
 pub use verify::Verification;
 pub use write::{GradeWriter, Stored, TrialWriter};
 

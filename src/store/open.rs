@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::files::write_atomically;
-use super::{file, schema, sql};
+use super::{Session, file, schema, sql};
 use crate::base::{Digest, Error, ErrorKind, Result, RunId};
 use crate::model::plan::{Plan, PlanBody, RUN_FORMAT};
 use crate::model::suite::Suite;
@@ -28,6 +28,9 @@ pub struct PlanFile {
     pub locked_at: String,
     /// Where the suite was read from.
     pub source: Source,
+    /// When the run was executed, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<Session>,
     /// What the digest covers.
     pub plan: PlanBody,
 }
@@ -111,6 +114,7 @@ impl RunStore {
             digest: plan.digest.clone(),
             locked_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             source,
+            sessions: vec![],
             plan: plan.body.clone(),
         };
         let store = Self {
@@ -263,12 +267,12 @@ impl RunStore {
 }
 
 pub(super) fn put_meta(db: &Connection, key: &str, value: &str) -> Result<()> {
-    db.execute(
-        "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
-        (key, value),
-    )
-    .map_err(sql)
-    .map(|_| ())
+    let put =
+        "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
+    db.prepare_cached(put)
+        .and_then(|mut s| s.execute((key, value)))
+        .map_err(sql)
+        .map(|_| ())
 }
 
 /// Stores the snapshot of the suite, and the hash of its text, by which it can be verified.
@@ -337,6 +341,8 @@ fn database(dir: &Path) -> Result<Connection> {
     db.pragma_update(None, "synchronous", "FULL").map_err(sql)?;
     db.pragma_update(None, "temp_store", "MEMORY")
         .map_err(sql)?;
+    // Events outlive the row of their trial when it moves among the attempts; `verify` finds strays.
+    db.pragma_update(None, "foreign_keys", false).map_err(sql)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
 }

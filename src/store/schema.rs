@@ -10,6 +10,13 @@ use crate::model::measure::Measure;
 /// `arms` and `tasks` are dictionaries; `trials.row` is only an internal key. `scores` has a column
 /// per measure: the value, null where there is none, and in `states` one letter per measure in
 /// [`Measure::ALL`] order: `s` scored, `n` not applicable, `u` ungradable, `-` not measured at all.
+///
+/// `attempts` holds trials that broke on infrastructure and were run again, with their evidence;
+/// `amendments` what was found out about a trial after it was stored; `responses` a hash of every id
+/// of a model's response. `current` shows the trials as they are read: with their amendments.
+///
+/// Trials have no index over their ids: hashes lie far apart, so that every batch would rewrite as
+/// many pages as it has trials. Arm, task and index say the same.
 pub fn create(db: &Connection) -> Result<()> {
     let columns: String = Measure::ALL
         .iter()
@@ -20,10 +27,23 @@ pub fn create(db: &Connection) -> Result<()> {
          CREATE TABLE IF NOT EXISTS arms (arm INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
          CREATE TABLE IF NOT EXISTS tasks (task INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
          CREATE TABLE IF NOT EXISTS trials (
-             row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+             row INTEGER PRIMARY KEY, id TEXT NOT NULL,
              arm INTEGER NOT NULL REFERENCES arms, task INTEGER NOT NULL REFERENCES tasks,
              idx INTEGER NOT NULL, status TEXT NOT NULL, boundary TEXT, code TEXT, body TEXT NOT NULL,
              trace TEXT, digest TEXT NOT NULL, UNIQUE (arm, task, idx));
+         CREATE TABLE IF NOT EXISTS attempts (
+             row INTEGER PRIMARY KEY, id TEXT NOT NULL, arm INTEGER NOT NULL, task INTEGER NOT NULL,
+             idx INTEGER NOT NULL, status TEXT NOT NULL, boundary TEXT, code TEXT, body TEXT NOT NULL,
+             trace TEXT, digest TEXT NOT NULL);
+         CREATE TABLE IF NOT EXISTS amendments (
+             entry INTEGER PRIMARY KEY, trial INTEGER NOT NULL UNIQUE, id TEXT NOT NULL,
+             status TEXT NOT NULL, boundary TEXT NOT NULL, code TEXT NOT NULL, body TEXT NOT NULL);
+         CREATE TABLE IF NOT EXISTS responses (response INTEGER PRIMARY KEY);
+         CREATE VIEW IF NOT EXISTS current AS
+             SELECT t.row, t.id, t.arm, t.task, t.idx, coalesce(m.status, t.status) AS status,
+                 coalesce(m.boundary, t.boundary) AS boundary, coalesce(m.code, t.code) AS code,
+                 t.body, t.trace, m.body AS amended
+             FROM trials t LEFT JOIN amendments m ON m.trial = t.row;
          CREATE TABLE IF NOT EXISTS events (
              trial INTEGER NOT NULL REFERENCES trials, sequence INTEGER NOT NULL, kind TEXT NOT NULL,
              body TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (trial, sequence));

@@ -99,7 +99,7 @@ impl RunStore {
             .collect();
         let select = format!(
             "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}
-             FROM trials t LEFT JOIN scores s ON s.trial = t.row"
+             FROM current t LEFT JOIN scores s ON s.trial = t.row"
         );
         let mut select = self.db.prepare(&select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
