@@ -18,7 +18,8 @@ use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
 use crate::provider::script::ScriptedModel;
 use crate::provider::{Client, HttpClient, Secret, descriptors};
-use crate::store::{LiveTrial, LiveWriter, RunStore};
+use crate::model::trial::LiveTrial;
+use crate::store::{LiveWriter, RunStore};
 use crate::world::Stage;
 
 /// Trials that are stored at a time, at most.
@@ -155,7 +156,7 @@ pub struct Job<'a> {
     /// Arms.
     pub arms: &'a Arms,
     /// Trials, in order; those stored already are left out.
-    pub schedule: Vec<TrialSpec>,
+    pub schedule: Box<dyn Iterator<Item = TrialSpec> + 'a>,
     /// How.
     pub options: &'a LiveOptions,
 }
@@ -167,9 +168,6 @@ pub struct Job<'a> {
 /// If there are not enough file descriptors, or what comes back cannot be stored; what was stored
 /// before stays.
 pub fn run(store: &mut RunStore, job: Job, watch: &mut Watch) -> Result<Executed> {
-    if job.schedule.is_empty() {
-        return Ok(Executed::default());
-    }
     descriptors(job.options.concurrency)?;
     let scratch = scratch(store.dir())?;
     let execution = Execution {
@@ -263,7 +261,7 @@ async fn signals(stop: CancellationToken, abort: CancellationToken) {
 
 /// Stores what comes back in batches, and reports each trial once it is durable.
 fn store_all(
-    mut writer: LiveWriter,
+    mut writer: LiveWriter<'_>,
     mut stored: mpsc::Receiver<Sink>,
     watch: &mut Watch,
 ) -> Result<()> {
@@ -283,33 +281,25 @@ fn store_all(
         }
         store_batch(&mut writer, batch, watch)?;
         for (id, status) in amended {
-            let trial = writer.amend(&id, &status)?;
-            watch(&ExecEvent::Amended {
-                arm: trial.arm,
-                task: trial.task,
-                trial: trial.index,
-                status: status.to_string(),
-            });
+            if writer.amend(&id, &status)? {
+                watch(&ExecEvent::Amended {
+                    id,
+                    status: status.to_string(),
+                });
+            }
         }
     }
     Ok(())
 }
 
 fn store_batch(
-    writer: &mut LiveWriter,
+    writer: &mut LiveWriter<'_>,
     batch: Vec<crate::exec::Finished>,
     watch: &mut Watch,
 ) -> Result<()> {
     let costs: Vec<(Option<f64>, u64)> =
         batch.iter().map(|f| (f.cost_usd, f.elapsed_ms)).collect();
-    let trials: Vec<LiveTrial> = batch
-        .into_iter()
-        .map(|finished| LiveTrial {
-            trial: finished.trial,
-            trace: Some(finished.trace),
-            response_ids: finished.response_ids,
-        })
-        .collect();
+    let trials: Vec<LiveTrial> = batch.into_iter().map(|finished| finished.live).collect();
     let put = writer.put_batch(&trials)?;
     for ((live, put), (cost_usd, elapsed_ms)) in trials.into_iter().zip(put).zip(costs) {
         watch(&ExecEvent::Trial(StoredTrial {

@@ -114,14 +114,11 @@ fn execute(
     }
     live::check_budget(options, arms)?;
     let plan = store.plan();
-    let schedule = plan::schedule(&plan, suite);
     let stored = store.stored_trials()?;
-    let planned = schedule.len() as u64;
-    let missing: Vec<_> = schedule
-        .into_iter()
-        .filter(|spec| !stored.contains(&spec.id))
-        .collect();
-    if missing.is_empty() {
+    let mut missing = plan::specs(&plan, suite)
+        .filter(|spec| !stored.contains(&spec.arm, &spec.task, spec.index))
+        .peekable();
+    if missing.peek().is_none() {
         return Ok(None);
     }
     preflight::size(suite, &plan, arms, talk)?;
@@ -129,14 +126,16 @@ fn execute(
         preflight::check(live, talk)?;
     }
     watch(&ExecEvent::Started {
-        planned,
-        stored: planned - missing.len() as u64,
+        planned: plan::specs(&plan, suite).count() as u64,
+        stored: plan::specs(&plan, suite)
+            .filter(|spec| stored.contains(&spec.arm, &spec.task, spec.index))
+            .count() as u64,
     });
     let job = Job {
         suite,
         suite_dir,
         arms: live,
-        schedule: missing,
+        schedule: Box::new(missing),
         options,
     };
     let executed = live::run(store, job, watch)?;

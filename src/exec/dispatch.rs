@@ -80,12 +80,12 @@ pub struct Executed {
 /// `ask` is asked after each trial, and a few times a second, whether to stop.
 pub async fn execute(
     execution: Execution,
-    schedule: Vec<TrialSpec>,
+    schedule: impl Iterator<Item = TrialSpec>,
     sink: mpsc::Sender<Sink>,
     ask: &mut (dyn FnMut(&Totals) -> Option<Stop> + Send),
 ) -> Executed {
     let mut dispatcher = Dispatcher::new(execution, sink);
-    let mut left = schedule.into_iter();
+    let mut left = schedule;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     loop {
         while dispatcher.has_room() {
@@ -111,7 +111,7 @@ pub async fn execute(
         dispatcher.hurry();
     }
     Executed {
-        not_started: left.len() as u64,
+        not_started: left.count() as u64,
         stopped: dispatcher.stopped,
     }
 }
@@ -208,11 +208,11 @@ impl Dispatcher {
         self.totals.ended += 1;
         self.totals.cost_usd += finished.cost_usd.unwrap_or(0.0);
         let wrote = std::mem::take(&mut finished.wrote);
-        let with = self.conflicts.claim(finished.trial.id.clone(), wrote);
+        let with = self.conflicts.claim(finished.live.trial.id.clone(), wrote);
         if !with.is_empty() {
-            finished.trial.status = conflict(&with);
+            finished.live.trial.status = conflict(&with);
         }
-        let this = finished.trial.id.clone();
+        let this = finished.live.trial.id.clone();
         // A closed sink has its own error to tell; the loop ends because of it.
         let _ = self.sink.send(Sink::Finished(Box::new(finished))).await;
         for earlier in with {
@@ -257,10 +257,10 @@ async fn attempts(
     loop {
         let done = trial::run(common, arm, task, spec, earlier.clone()).await;
         let left = (earlier.len() as u32) < retries;
-        if !left || stop.is_cancelled() || !may_pass(&done.trial.status) {
+        if !left || stop.is_cancelled() || !may_pass(&done.live.trial.status) {
             return done;
         }
-        earlier.push(done.trial.status);
+        earlier.push(done.live.trial.status);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::base::{ArmId, TaskId};
+use crate::base::{ArmId, TaskId, TrialId};
 use crate::model::trial::TrialStatus;
 
 /// Something happened; trials are reported only once they are durable.
@@ -20,12 +20,8 @@ pub enum ExecEvent {
     Trial(StoredTrial),
     /// An earlier trial turned out to say nothing about its agent.
     Amended {
-        /// Arm.
-        arm: ArmId,
-        /// Task.
-        task: TaskId,
-        /// Trial.
-        trial: u32,
+        /// Its id.
+        id: TrialId,
         /// Its status from now on.
         status: String,
     },

@@ -14,8 +14,7 @@ use crate::model::arm::Price;
 use crate::model::chat::TrialKey;
 use crate::model::plan::TrialSpec;
 use crate::model::suite::{Suite, Task};
-use crate::model::trace::Trace;
-use crate::model::trial::{Boundary, Trial, TrialStatus};
+use crate::model::trial::{Boundary, LiveTrial, Trial, TrialStatus};
 use crate::provider::Client;
 use crate::trace::record::Recorder;
 use crate::world::{Broken, Clock, Closed, Stage, World, Written};
@@ -40,12 +39,8 @@ pub struct LiveArm {
 /// A trial that has ended, before it is stored.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// The trial.
-    pub trial: Trial,
-    /// Its evidence.
-    pub trace: Trace,
-    /// Ids that the provider gave its replies.
-    pub response_ids: Vec<String>,
+    /// The trial with its evidence.
+    pub live: LiveTrial,
     /// Shared things that it wrote.
     pub wrote: Vec<Written>,
     /// What it cost in US dollars, where that is known.
@@ -213,8 +208,7 @@ impl Attempt {
             super::scrub::in_text(detail, &common.keys);
         }
         let input = serde_json::to_value(&task.input).unwrap_or_default();
-        Finished {
-            trial: Trial {
+        let trial = Trial {
                 id: spec.id.clone(),
                 arm: spec.arm.clone(),
                 task: spec.task.clone(),
@@ -226,9 +220,13 @@ impl Attempt {
                 block: Some(spec.block),
                 attempts,
                 model_retries: self.retries,
+        };
+        Finished {
+            live: LiveTrial {
+                trial,
+                trace: Some(trace),
+                response_ids: self.response_ids,
             },
-            trace,
-            response_ids: self.response_ids,
             wrote: self.wrote,
             cost_usd: self.used.cost_usd,
             elapsed_ms,

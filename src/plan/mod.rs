@@ -2,7 +2,7 @@
 
 pub mod schedule;
 
-pub use schedule::schedule;
+pub use schedule::{schedule, specs};
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,7 @@
 // Level 3: this is where run folders are opened, written and dated.
 #![allow(clippy::disallowed_methods)]
 
+mod arms;
 mod files;
 mod fingerprint;
 mod ledger;
