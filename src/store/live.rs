@@ -131,6 +131,7 @@ impl LiveWriter<'_> {
         if earlier.is_some() {
             return Ok(false);
         }
+        let mut ledger = Ledger::load_amendments(&db)?;
         let insert = "INSERT INTO amendments (trial, id, status, boundary, code, body)
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         db.execute(
@@ -145,7 +146,6 @@ impl LiveWriter<'_> {
             ],
         )
         .map_err(sql)?;
-        let mut ledger = Ledger::load_amendments(&db)?;
         ledger.step(row, trial.as_str(), &body);
         ledger.save(&db)?;
         db.commit().map_err(sql)?;

@@ -341,7 +341,7 @@ fn database(dir: &Path) -> Result<Connection> {
     db.pragma_update(None, "synchronous", "FULL").map_err(sql)?;
     db.pragma_update(None, "temp_store", "MEMORY")
         .map_err(sql)?;
-    // Events outlive the row of their trial when it moves among the attempts; `verify` finds strays.
+    // Checking keys at every event costs time, and `verify` finds what belongs to nothing.
     db.pragma_update(None, "foreign_keys", false).map_err(sql)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)

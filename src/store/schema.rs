@@ -45,14 +45,14 @@ pub fn create(db: &Connection) -> Result<()> {
                  t.body, t.trace, m.body AS amended
              FROM trials t LEFT JOIN amendments m ON m.trial = t.row;
          CREATE TABLE IF NOT EXISTS events (
-             trial INTEGER NOT NULL REFERENCES trials, sequence INTEGER NOT NULL, kind TEXT NOT NULL,
+             trial INTEGER NOT NULL, sequence INTEGER NOT NULL, kind TEXT NOT NULL,
              body TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (trial, sequence));
          CREATE TABLE IF NOT EXISTS grades (
-             trial INTEGER NOT NULL REFERENCES trials, position INTEGER NOT NULL, dimension TEXT NOT NULL,
+             trial INTEGER NOT NULL, position INTEGER NOT NULL, dimension TEXT NOT NULL,
              rule TEXT NOT NULL, finding TEXT NOT NULL, value REAL, reason TEXT, events TEXT NOT NULL,
              detail TEXT NOT NULL, notices TEXT NOT NULL, UNIQUE (trial, position));
          CREATE TABLE IF NOT EXISTS scores (
-             trial INTEGER PRIMARY KEY REFERENCES trials, states TEXT NOT NULL{columns}, reasons TEXT NOT NULL);"
+             trial INTEGER PRIMARY KEY, states TEXT NOT NULL{columns}, reasons TEXT NOT NULL);"
     ))
     .map_err(super::sql)
 }

@@ -120,6 +120,13 @@ impl RunStore {
                 .mismatches
                 .push("a trial was set aside that was not run again".to_owned());
         }
+        let lost = "SELECT count(DISTINCT trial) FROM events WHERE trial NOT IN
+                    (SELECT row FROM trials UNION ALL SELECT row FROM attempts)";
+        if self.count(lost)? > 0 {
+            found
+                .mismatches
+                .push("there are events of a trial that is not there".to_owned());
+        }
         let mut select = self
             .db
             .prepare("SELECT trial, id, status, boundary, code, body FROM amendments")

@@ -19,6 +19,8 @@ mod faults_traces;
 mod grading;
 mod grading_odd_input;
 mod layers;
+mod live_run;
+mod live_store;
 mod load;
 mod properties_stats;
 mod published;
