@@ -3,6 +3,7 @@
 pub mod calculator;
 pub mod compare;
 mod disagreements;
+pub mod endpoint;
 pub mod evaluate;
 pub mod golden;
 pub mod grade;

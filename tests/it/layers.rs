@@ -19,6 +19,7 @@ const RANKS: &[(&str, u32)] = &[
     ("disagree", 24),
     ("load", 30),
     ("store", 30),
+    ("provider", 30),
     ("report", 30),
     ("frame", 31),
     ("app", 40),
