@@ -3,7 +3,7 @@
 pub mod calculator;
 pub mod compare;
 mod disagreements;
-mod endpoints;
+pub mod endpoint;
 pub mod evaluate;
 pub mod golden;
 pub mod grade;
@@ -14,6 +14,7 @@ pub mod recorded;
 pub mod report;
 mod rules_of_report;
 pub mod run;
+mod short_form;
 pub mod show;
 pub mod sizing;
 pub mod stats;

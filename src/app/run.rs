@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::live::{self, Job, Keys, LiveOptions, Watch};
-use super::{Decided, Talk, endpoints, grade, preflight, recorded, report};
+use super::{Decided, Talk, grade, preflight, recorded, report, short_form};
 use crate::base::{Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
@@ -13,7 +13,7 @@ use crate::model::suite::Suite;
 use crate::plan::{self, PlanOptions};
 use crate::store::{RunStore, Source};
 
-pub use super::endpoints::Endpoints;
+pub use super::short_form::Endpoints;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ impl Prepared {
             .unwrap_or_else(|| options.suite.join("arms.yaml"));
         let mut plan_options = options.plan.clone();
         let arms = match &options.endpoints {
-            Some(endpoints) => endpoints::arms(endpoints, &mut plan_options)?,
+            Some(endpoints) => short_form::arms(endpoints, &mut plan_options)?,
             None => load::arms(&file, &load::recorded::content_digest)?,
         };
         let plan = plan::lock(&suite, &arms, &plan_options)?;

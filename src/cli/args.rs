@@ -63,7 +63,7 @@ pub enum Command {
         /// Suite folders, folders of suites, arms files, task files, traces. Default: suites
         paths: Vec<PathBuf>,
     },
-    /// Print the JSON Schema of a file format: suite, task, arms, trace, report
+    /// Print the JSON Schema of a file format: suite, task, arms, script, trace, report
     Schema {
         /// Name of the format
         name: String,
@@ -94,6 +94,8 @@ pub enum Command {
     },
     /// How many tasks and trials a margin needs, what they cost, and which of the two to buy
     Plan(PlanArgs),
+    /// Serve a script as a model endpoint (OpenAI's and Anthropic's protocols) until Ctrl-C
+    Endpoint(super::endpoint::EndpointArgs),
     /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
     #[command(args_conflicts_with_subcommands = true)]
     Stats(StatsArgs),

@@ -2,6 +2,7 @@
 
 mod args;
 mod progress;
+mod endpoint;
 mod render;
 mod run_args;
 
@@ -104,6 +105,7 @@ fn dispatch(args: Args) -> Result<u8> {
         }
         Command::Verify { run } => render::verification(&app::verify::verify(&run)?, format),
         Command::Plan(plan) => render::sizing(&app::sizing::plan(&plan.options()?)?, format),
+        Command::Endpoint(endpoint) => endpoint::run(&endpoint, format),
         Command::Stats(stats) => self::stats(&stats, format),
     }
 }

@@ -64,6 +64,15 @@ pub fn decided_event(done: &Decided) -> Result<u8> {
     Ok(done.gate().exit_code)
 }
 
+/// Prints where an endpoint listens, in one line.
+pub fn listening(address: std::net::SocketAddr, format: Format) -> Result<()> {
+    if wants_json(format) {
+        let line = serde_json::json!({"listening": format!("http://{address}")});
+        return print(&line.to_string());
+    }
+    print(&format!("listening on http://{address}"))
+}
+
 /// Prints the decision and returns the gate's exit code.
 pub fn decided(done: &Decided, format: Format) -> Result<u8> {
     let gate = done.gate();

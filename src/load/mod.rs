@@ -16,6 +16,7 @@ mod nearest;
 mod place;
 pub mod recorded;
 mod schema;
+mod script;
 mod shape;
 mod suite;
 mod tasks;
@@ -27,6 +28,7 @@ use std::path::Path;
 
 pub use arms::{ContentDigest, arms, url_problem, validate_arms};
 pub use schema::{NAMES as SCHEMAS, schema};
+pub use script::{script, validate_script};
 pub use suite::{LoadedSuite, suite, validate_suite};
 pub use validate::{CheckTraces, Validation, validate};
 

@@ -9,7 +9,7 @@ use crate::load::check::{At, decision};
 use crate::load::document::{Document, Kind};
 use crate::load::place::SUITE_FILES;
 use crate::load::suite::{self, Checkup};
-use crate::load::{arms, tasks};
+use crate::load::{arms, script, tasks};
 
 /// What was checked, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -154,6 +154,9 @@ fn file(path: &Path, traces: CheckTraces, found: &mut Validation) {
             Err(error) => found.problems.push(error),
             Ok(document) if has_key(&document, &["arms"]) => {
                 arms_file(path, found);
+            }
+            Ok(document) if has_key(&document, &["models"]) => {
+                found.problems.extend(script::validate_script(path));
             }
             Ok(document) if is_trace(&document) => check_traces(path, traces, found),
             Ok(document) => task_file(document.split(), vec![], path, found),

@@ -12,6 +12,7 @@ pub mod metric;
 pub mod plan;
 pub mod report;
 pub mod score;
+pub mod script;
 pub mod suite;
 pub mod trace;
 pub mod trial;

@@ -1,0 +1,3 @@
+//! Models behind one interface: HTTP endpoints, and scripted stand-ins.
+
+pub mod script;
