@@ -208,11 +208,16 @@ impl Dispatcher {
         self.totals.ended += 1;
         self.totals.cost_usd += finished.cost_usd.unwrap_or(0.0);
         let wrote = std::mem::take(&mut finished.wrote);
-        let with = self.conflicts.claim(finished.live.trial.id.clone(), wrote);
+        let this = finished.live.trial.id.clone();
+        let with: Vec<TrialId> = self
+            .conflicts
+            .claim(this.as_str(), wrote)
+            .into_iter()
+            .map(TrialId::new)
+            .collect();
         if !with.is_empty() {
             finished.live.trial.status = conflict(&with);
         }
-        let this = finished.live.trial.id.clone();
         // A closed sink has its own error to tell; the loop ends because of it.
         let _ = self.sink.send(Sink::Finished(Box::new(finished))).await;
         for earlier in with {

@@ -1,7 +1,7 @@
 //! The executor: one trial from its fixture to its last event.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -71,10 +71,9 @@ pub(super) async fn run(
         id: spec.id.to_string(),
         seed: spec.seed,
     };
-    let began = Instant::now();
     let clock = match arm.virtual_time {
-        true => Clock::virtual_time(),
-        false => Clock::Real(began),
+        true => Clock::standing(),
+        false => Clock::real(),
     };
     let opened = tokio::select! {
         biased;
@@ -84,14 +83,9 @@ pub(super) async fn run(
     let mut done = Attempt::new(common, opened.as_ref().ok());
     match opened {
         Ok(world) => done.play(common, arm, &key, world, &clock).await,
-        Err(broken) => done.status = infra(&broken),
+        Err(broken) => done.status = broken.status(),
     }
     done.finish(common, spec, task, earlier, clock.now_ms())
-}
-
-/// The status of a trial around which something broke.
-fn infra(broken: &Broken) -> TrialStatus {
-    TrialStatus::infra(broken.boundary, broken.code, broken.detail.as_str())
 }
 
 fn cancelled() -> Broken {
@@ -159,7 +153,7 @@ impl Attempt {
             Ended::Limit(which) => TrialStatus::LimitReached {
                 which: which.to_owned(),
             },
-            Ended::Broken(broken) => infra(&broken),
+            Ended::Broken(broken) => broken.status(),
         };
         self.close(common, world).await;
     }
@@ -177,7 +171,7 @@ impl Attempt {
                 self.end = end;
                 self.wrote = wrote;
             }
-            Err(broken) if self.status.is_valid() => self.status = infra(&broken),
+            Err(broken) if self.status.is_valid() => self.status = broken.status(),
             // What broke first is what the trial is known for.
             Err(_) => {}
         }
