@@ -34,6 +34,7 @@
 //! | 3 | [`load`] | files that users write |
 //! | 3 | [`store`] | runs on disk |
 //! | 3 | [`report`] | Markdown, CSV, JSON |
+//! | 3 | [`provider`] | model endpoints over HTTP: protocols, retries, budgets |
 //! | 3 | `frame` | Parquet; the only home of polars (feature `frames`) |
 //! | 4 | [`app`] | one function per command |
 //! | 5 | [`cli`] | arguments, talk, exit codes |
@@ -67,6 +68,7 @@ pub mod disagree;
 #[cfg(feature = "frames")]
 pub mod frame;
 pub mod load;
+pub mod provider;
 pub mod report;
 pub mod store;
 

@@ -20,6 +20,7 @@ const RANKS: &[(&str, u32)] = &[
     ("load", 30),
     ("store", 30),
     ("report", 30),
+    ("provider", 30),
     ("frame", 31),
     ("app", 40),
     ("cli", 50),
@@ -29,6 +30,12 @@ const RANKS: &[(&str, u32)] = &[
 const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "report",
+        &[
+            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+        ],
+    ),
+    (
+        "provider",
         &[
             "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
         ],

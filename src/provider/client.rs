@@ -1,0 +1,32 @@
+//! What the tool loop holds: a model that answers.
+
+use crate::model::chat::{CallFailure, ChatRequest, Completion};
+
+use super::http::HttpClient;
+use super::inject::Strike;
+
+/// A model that answers; one per arm, shared by its trials.
+pub enum Client {
+    /// A model behind an HTTP endpoint.
+    Http(Box<HttpClient>),
+}
+
+impl Client {
+    /// Asks the model once, with retries.
+    ///
+    /// `strike` is an injected fault: the first attempts of this call fail with it, as if the endpoint
+    /// had answered so. The future may be dropped at any time, which aborts the request.
+    ///
+    /// # Errors
+    ///
+    /// If no attempt succeeded, or one failed in a way that no retry mends.
+    pub async fn complete(
+        &self,
+        request: &ChatRequest,
+        strike: Option<Strike>,
+    ) -> Result<Completion, CallFailure> {
+        match self {
+            Self::Http(client) => client.complete(request, strike).await,
+        }
+    }
+}
