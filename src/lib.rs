@@ -34,7 +34,6 @@
 //! | 3 | [`load`] | files that users write |
 //! | 3 | [`store`] | runs on disk |
 //! | 3 | [`report`] | Markdown, CSV, JSON |
-//! | 3 | [`provider`] | models: HTTP endpoints and scripted stand-ins |
 //! | 3 | `frame` | Parquet; the only home of polars (feature `frames`) |
 //! | 3 | [`provider`] | model endpoints, and scripted stand-ins |
 //! | 3 | [`world`] | the environment of a live trial |

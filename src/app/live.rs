@@ -16,7 +16,7 @@ use crate::load;
 use crate::model::arm::{Arm, ArmSpec};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
-use crate::provider::script::ScriptedModel;
+use crate::provider::script::{Script, ScriptedModel};
 use crate::provider::{Client, HttpClient, Secret, descriptors};
 use crate::model::trial::LiveTrial;
 use crate::store::{LiveWriter, RunStore};
@@ -103,7 +103,8 @@ fn live_arm(
             }
         }
         ArmSpec::Scripted(scripted) => {
-            let script = Arc::new(load::script(&root.join(&scripted.script))?);
+            let spec = load::script(&root.join(&scripted.script))?;
+            let script = Arc::new(Script::new(&spec)?);
             let model = ScriptedModel::new(script, &scripted.model)?;
             LiveArm {
                 id: arm.id.clone(),

@@ -1,10 +1,8 @@
 //! Before anything is spent: what the run can show, what it may cost, and whether each arm answers.
 
-use std::sync::Arc;
-
 use super::Talk;
 use super::live::Arms;
-use crate::base::{ArmId, Result};
+use crate::base::{Error, Result};
 use crate::model::arm::Arm;
 use crate::model::chat::{CallFailure, ChatRequest, Message, TrialKey};
 use crate::model::plan::Plan;
@@ -23,15 +21,6 @@ const ASSUMED_SPREAD: f64 = 0.01;
 const TURNS: f64 = 5.0;
 const ANSWER: f64 = 200.0;
 const LETTERS: f64 = 4.0;
-
-/// An arm that did not answer its one call.
-#[derive(Clone, Debug)]
-pub struct Unanswered {
-    /// Arm.
-    pub arm: ArmId,
-    /// Why.
-    pub failure: CallFailure,
-}
 
 /// Says how large the run is, what it can show, and what it may cost.
 ///
@@ -103,33 +92,32 @@ fn cost(suite: &Suite, plan: &Plan, arm: &Arm) -> String {
     )
 }
 
-/// Asks each arm once; names those that do not answer.
+/// Asks each arm once.
 ///
 /// # Errors
 ///
-/// If the runtime cannot be started.
-pub fn ask(arms: &Arms, talk: &mut Talk) -> Result<Vec<Unanswered>> {
+/// If an arm does not answer, or the runtime cannot be started.
+pub fn check(arms: &Arms, talk: &mut Talk) -> Result<()> {
     let runtime = super::live::runtime()?;
-    let mut unanswered = Vec::new();
+    let mut problems = Vec::new();
     for (id, arm) in arms.live.iter().filter(|(_, arm)| !arm.virtual_time) {
-        let arm = Arc::clone(arm);
-        let answer = runtime.block_on(async move { arm.client.complete(&question(), None).await });
-        match answer {
+        match runtime.block_on(arm.client.complete(&question(), None)) {
             Ok(_) => talk(&format!("{id}: answers")),
-            Err(failure) => {
-                talk(&format!(
-                    "{id}: does not answer: {}: {}",
-                    failure.code, failure.detail
-                ));
-                unanswered.push(Unanswered {
-                    arm: id.clone(),
-                    failure,
-                });
+            Err(CallFailure { code, detail, .. }) => {
+                let problem = format!("arm `{id}` does not answer: {code}: {detail}");
+                problems.push(Error::io(problem));
             }
         }
     }
-    Ok(unanswered)
+    match problems.len() {
+        0 => Ok(()),
+        1 => Err(problems.remove(0).hint(HINT)),
+        _ => Err(Error::many_io("the arms do not answer", problems).hint(HINT)),
+    }
 }
+
+/// What can be done about an arm that does not answer.
+const HINT: &str = "nothing was spent; mend the endpoint, or skip this check with `--no-preflight`: then each trial says what broke";
 
 fn question() -> ChatRequest {
     ChatRequest {

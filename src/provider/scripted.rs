@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
 use crate::model::chat::{CallFailure, ChatRequest, Completion};
 use crate::model::script::ScriptErrorKind;
 
@@ -68,11 +70,7 @@ impl Attempts for Call<'_> {
             return Err(failed(error));
         }
         let mut said = answer.completion;
-        said.cache_hit = said.cache_hit.or_else(|| {
-            let headers = answer.headers.iter();
-            let mut pairs = headers.map(|(name, value)| (name.as_str(), value.as_str()));
-            pairs.find_map(|(name, value)| cache::hit(name, value))
-        });
+        said.cache_hit = said.cache_hit.or_else(|| cache::hit(&headers(&answer.headers)));
         Ok(said)
     }
 
@@ -85,15 +83,30 @@ impl Attempts for Call<'_> {
 /// The failure that an endpoint's error of this kind would have been.
 fn failed(error: &ScriptedError) -> Failed {
     let code = match error.kind {
-        ScriptErrorKind::Status => status::code_of(error.status),
+        ScriptErrorKind::Status => return of_status(error),
         ScriptErrorKind::Html => Code::NotJson,
         ScriptErrorKind::Malformed => Code::MalformedReply,
         ScriptErrorKind::Cut => Code::StreamCut,
         ScriptErrorKind::Hang => Code::TimeoutFirstByte,
         ScriptErrorKind::Reset => Code::StreamCut,
     };
+    Failed::new(code, error.message.as_str())
+}
+
+fn of_status(error: &ScriptedError) -> Failed {
+    let complaint = status::Complaint::of_body(error.message.as_bytes());
     Failed {
         retry_after: error.retry_after.map(Duration::from_secs),
-        ..Failed::new(code, error.message.as_str())
+        ..status::of_status(error.status, &HeaderMap::new(), complaint)
     }
+}
+
+fn headers(pairs: &[(String, String)]) -> HeaderMap {
+    let known = pairs.iter().filter_map(|(name, value)| {
+        Some((
+            HeaderName::try_from(name.as_str()).ok()?,
+            HeaderValue::try_from(value.as_str()).ok()?,
+        ))
+    });
+    known.collect()
 }

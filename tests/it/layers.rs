@@ -40,7 +40,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         "exec",
         &["stats", "estimate", "compare", "disagree", "store", "report"],
     ),
-    ("provider", &["stats", "estimate", "compare"]),
+    ("provider", &["stats", "plan", "trace", "grade", "estimate", "compare", "disagree"]),
     ("world", &["stats", "estimate", "compare"]),
     (
         "frame",
