@@ -112,7 +112,7 @@ pub fn check(arms: &Arms, talk: &mut Talk) -> Result<()> {
     match problems.len() {
         0 => Ok(()),
         1 => Err(problems.remove(0).hint(HINT)),
-        _ => Err(Error::many_io("the arms do not answer", problems).hint(HINT)),
+        _ => Err(Error::many("the arms do not answer", problems).hint(HINT)),
     }
 }
 
