@@ -33,6 +33,7 @@
 //! | 2 | [`disagree`] | what to show a person |
 //! | 3 | [`load`] | files that users write |
 //! | 3 | [`store`] | runs on disk |
+//! | 3 | [`world`] | the environment of a live trial |
 //! | 3 | [`report`] | Markdown, CSV, JSON |
 //! | 3 | `frame` | Parquet; the only home of polars (feature `frames`) |
 //! | 4 | [`app`] | one function per command |
@@ -69,6 +70,7 @@ pub mod frame;
 pub mod load;
 pub mod report;
 pub mod store;
+pub mod world;
 
 pub mod app;
 

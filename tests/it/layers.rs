@@ -20,6 +20,7 @@ const RANKS: &[(&str, u32)] = &[
     ("load", 30),
     ("store", 30),
     ("report", 30),
+    ("world", 30),
     ("frame", 31),
     ("app", 40),
     ("cli", 50),
@@ -27,6 +28,7 @@ const RANKS: &[(&str, u32)] = &[
 
 /// What a module must not see although its rank would allow it.
 const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("world", &["stats", "estimate", "compare"]),
     (
         "report",
         &[
