@@ -33,10 +33,10 @@
 //! | 2 | [`disagree`] | what to show a person |
 //! | 3 | [`load`] | files that users write |
 //! | 3 | [`store`] | runs on disk |
+//! | 3 | [`world`] | the environment of a live trial |
 //! | 3 | [`report`] | Markdown, CSV, JSON |
 //! | 3 | `frame` | Parquet; the only home of polars (feature `frames`) |
 //! | 3 | [`provider`] | model endpoints, and scripted stand-ins |
-//! | 3 | [`world`] | the environment of a live trial |
 //! | 3 | [`exec`] | running trials |
 //! | 4 | [`app`] | one function per command |
 //! | 5 | [`cli`] | arguments, talk, exit codes |

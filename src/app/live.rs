@@ -16,9 +16,9 @@ use crate::load;
 use crate::model::arm::{Arm, ArmSpec};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
+use crate::model::trial::LiveTrial;
 use crate::provider::script::{Script, ScriptedModel};
 use crate::provider::{Client, HttpClient, Secret, descriptors};
-use crate::model::trial::LiveTrial;
 use crate::store::{LiveWriter, RunStore};
 use crate::world::Stage;
 
@@ -125,7 +125,9 @@ fn key(arm: &Arm, name: &str, keys: &Keys) -> Result<String> {
             "arm `{}` takes its key from the variable {name}, which is not set",
             arm.id
         ))
-        .hint(format!("export {name}=…, or name another variable with `api_key_env`"))
+        .hint(format!(
+            "export {name}=…, or name another variable with `api_key_env`"
+        ))
     })
 }
 
@@ -298,8 +300,7 @@ fn store_batch(
     batch: Vec<crate::exec::Finished>,
     watch: &mut Watch,
 ) -> Result<()> {
-    let costs: Vec<(Option<f64>, u64)> =
-        batch.iter().map(|f| (f.cost_usd, f.elapsed_ms)).collect();
+    let costs: Vec<(Option<f64>, u64)> = batch.iter().map(|f| (f.cost_usd, f.elapsed_ms)).collect();
     let trials: Vec<LiveTrial> = batch.into_iter().map(|finished| finished.live).collect();
     let put = writer.put_batch(&trials)?;
     for ((live, put), (cost_usd, elapsed_ms)) in trials.into_iter().zip(put).zip(costs) {

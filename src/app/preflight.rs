@@ -121,9 +121,7 @@ const HINT: &str = "nothing was spent; mend the endpoint, or skip this check wit
 
 fn question() -> ChatRequest {
     ChatRequest {
-        messages: vec![Message::User(
-            "Reply with the one word: ready".to_owned(),
-        )],
+        messages: vec![Message::User("Reply with the one word: ready".to_owned())],
         tools: vec![],
         trial: TrialKey {
             task: "preflight".to_owned(),

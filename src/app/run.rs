@@ -78,7 +78,16 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let (mut store, stopped) = store.filled(|store| {
         recorded::record(store, &suite, &arms, &arms_dir, malformed, talk)?;
         let live = live::arms(&arms, &arms_dir, keys)?;
-        execute(store, &suite, &suite_dir, &arms, &live, &options.live, talk, watch)
+        execute(
+            store,
+            &suite,
+            &suite_dir,
+            &arms,
+            &live,
+            &options.live,
+            talk,
+            watch,
+        )
     })?;
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
@@ -98,7 +107,10 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
 }
 
 /// Runs the live trials that are missing; returns why it stopped early, if it did.
-#[expect(clippy::too_many_arguments, reason = "a step of `run`, cut out for reading")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a step of `run`, cut out for reading"
+)]
 fn execute(
     store: &mut RunStore,
     suite: &Arc<Suite>,
@@ -192,8 +204,10 @@ impl Prepared {
     fn resume(run: &Path) -> Result<Self> {
         let store = RunStore::open(run)?;
         let Source::Folder(suite_dir) = store.plan_file().source.clone() else {
-            return Err(Error::input("this run was imported from a table; there is nothing to run")
-                .in_file(run));
+            return Err(Error::input(
+                "this run was imported from a table; there is nothing to run",
+            )
+            .in_file(run));
         };
         let suite = super::suite_of_run(&store, None)?;
         let (arms, arms_dir) = store.remembered_arms()?.ok_or_else(|| {

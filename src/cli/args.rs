@@ -365,7 +365,11 @@ impl Roles {
         self.margins.iter().map(|m| number(m)).collect()
     }
 
-    pub(super) fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
+    pub(super) fn options(
+        &self,
+        trials: Option<u32>,
+        seed: Option<u64>,
+    ) -> Result<crate::plan::PlanOptions> {
         let options = crate::plan::PlanOptions {
             baseline: self.baseline.as_deref().map(ArmId::from),
             candidate: self.candidate.as_deref().map(ArmId::from),

@@ -1,8 +1,8 @@
 //! Arguments, talk, and exit codes: the only place that prints.
 
 mod args;
-mod progress;
 mod endpoint;
+mod progress;
 mod render;
 mod run_args;
 

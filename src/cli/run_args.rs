@@ -44,7 +44,12 @@ pub struct RunArgs {
 #[command(next_help_heading = "Two endpoints without an arms file")]
 pub struct EndpointArgs {
     /// URL of the endpoint in use now, e.g. https://api.example.com/v1
-    #[arg(long, value_name = "URL", requires = "candidate_url", conflicts_with = "arms")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "candidate_url",
+        conflicts_with = "arms"
+    )]
     pub baseline_url: Option<String>,
     /// URL of the endpoint that may replace it
     #[arg(long, value_name = "URL", requires = "baseline_url")]

@@ -139,15 +139,15 @@ struct Dispatcher {
 impl Dispatcher {
     fn new(execution: Execution, sink: mpsc::Sender<Sink>) -> Self {
         let arms = execution.arms.into_iter().map(|(id, arm)| {
-            let most = arm.concurrency.map(|n| Arc::new(Semaphore::new(n as usize)));
+            let most = arm
+                .concurrency
+                .map(|n| Arc::new(Semaphore::new(n as usize)));
             (id, (arm, most))
         });
         let tasks = execution.suite.tasks.iter();
         Self {
             arms: arms.collect(),
-            tasks: tasks
-                .map(|t| (t.id.clone(), Arc::new(t.clone())))
-                .collect(),
+            tasks: tasks.map(|t| (t.id.clone(), Arc::new(t.clone()))).collect(),
             common: Arc::new(Common {
                 suite: execution.suite,
                 stage: execution.stage,
@@ -291,7 +291,10 @@ fn may_pass(status: &TrialStatus) -> bool {
 }
 
 fn conflict(with: &[TrialId]) -> TrialStatus {
-    let names: Vec<&str> = with.iter().map(|id| &id.as_str()[..12.min(id.as_str().len())]).collect();
+    let names: Vec<&str> = with
+        .iter()
+        .map(|id| &id.as_str()[..12.min(id.as_str().len())])
+        .collect();
     TrialStatus::infra(
         Boundary::ResourceConflict,
         "written_by_two",

@@ -31,12 +31,16 @@ impl Used {
     /// The limit that leaves no room for another turn of the model, if one does.
     pub fn before_turn(&self, limits: &Limits) -> Option<&'static str> {
         let most = limits.steps.unwrap_or(DEFAULT_STEPS);
-        (self.steps >= most).then_some("steps").or(self.spent(limits))
+        (self.steps >= most)
+            .then_some("steps")
+            .or(self.spent(limits))
     }
 
     /// The limit that leaves no room for another tool call, if one does.
     pub fn before_call(&self, limits: &Limits) -> Option<&'static str> {
-        let full = limits.tool_calls.is_some_and(|most| self.tool_calls >= most);
+        let full = limits
+            .tool_calls
+            .is_some_and(|most| self.tool_calls >= most);
         full.then_some("tool_calls").or(self.spent(limits))
     }
 
@@ -81,7 +85,11 @@ mod tests {
             (r#"{"tokens": 100}"#, None, None),
             (r#"{"tokens": 99}"#, Some("tokens"), Some("tokens")),
             (r#"{"cost_usd": 0.4}"#, Some("cost_usd"), Some("cost_usd")),
-            (r#"{"wall_time_s": 1}"#, Some("wall_time_s"), Some("wall_time_s")),
+            (
+                r#"{"wall_time_s": 1}"#,
+                Some("wall_time_s"),
+                Some("wall_time_s"),
+            ),
         ] {
             assert_eq!(used.before_turn(&limits(text)), turn, "{text}");
             assert_eq!(used.before_call(&limits(text)), call, "{text}");
@@ -104,6 +112,9 @@ mod tests {
         assert_eq!(used.cost_usd, None);
         used.add_cost(Some(0.2));
         used.add_cost(Some(0.3));
-        assert_eq!(used.spent(&limits(r#"{"cost_usd": 0.4}"#)), Some("cost_usd"));
+        assert_eq!(
+            used.spent(&limits(r#"{"cost_usd": 0.4}"#)),
+            Some("cost_usd")
+        );
     }
 }

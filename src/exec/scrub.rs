@@ -83,7 +83,8 @@ mod tests {
     fn keys_are_taken_out_of_texts_names_and_nested_values() {
         let mut value = json!({"a": ["x k-1 y"], "k-1": {"b": "k-1k-1"}, "n": 1});
         assert!(in_value(&mut value, &["k-1".to_owned()]));
-        let clean = json!({"a": [format!("x {MARK} y")], MARK: {"b": format!("{MARK}{MARK}")}, "n": 1});
+        let clean =
+            json!({"a": [format!("x {MARK} y")], MARK: {"b": format!("{MARK}{MARK}")}, "n": 1});
         assert_eq!(value, clean);
         assert!(!in_value(&mut value, &["k-1".to_owned(), String::new()]));
     }

@@ -203,17 +203,17 @@ impl Attempt {
         }
         let input = serde_json::to_value(&task.input).unwrap_or_default();
         let trial = Trial {
-                id: spec.id.clone(),
-                arm: spec.arm.clone(),
-                task: spec.task.clone(),
-                index: spec.index,
-                status,
-                recorded: Default::default(),
-                input_digest: Some(Digest::of_json(&input)),
-                notices,
-                block: Some(spec.block),
-                attempts,
-                model_retries: self.retries,
+            id: spec.id.clone(),
+            arm: spec.arm.clone(),
+            task: spec.task.clone(),
+            index: spec.index,
+            status,
+            recorded: Default::default(),
+            input_digest: Some(Digest::of_json(&input)),
+            notices,
+            block: Some(spec.block),
+            attempts,
+            model_retries: self.retries,
         };
         Finished {
             live: LiveTrial {

@@ -123,7 +123,9 @@ impl<'a> Talk<'a> {
     /// One turn of the model.
     async fn ask(&mut self, world: &mut World) -> Result<Completion, Ended> {
         self.request.turn += 1;
-        let call = self.recorder.push(EventKind::ModelCall, self.clock.now_ms());
+        let call = self
+            .recorder
+            .push(EventKind::ModelCall, self.clock.now_ms());
         let parent = call.sequence;
         let strike = world.provider_fault().map(|fault| {
             fired(self.recorder, fault, self.clock.now_ms());

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::model::trace::some_value;
 
+/// Name of the built-in tool by which an agent asks for approval.
+pub const APPROVAL_TOOL: &str = "request_approval";
+
 /// What live trials of a suite run in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -75,7 +78,8 @@ pub struct DialogueSpec {
     /// Replies in order; the first unused one that fits is given.
     #[serde(default)]
     pub replies: Vec<ReplySpec>,
-    /// What the user says when no reply fits; absent: the agent's text is its final answer.
+    /// What the user says when no reply fits, at most 20 times; absent: the agent's text is its final
+    /// answer. A text that is a JSON object is always the final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
 }
@@ -135,6 +139,9 @@ pub struct SimulatedTool {
     /// Receipt of the committed effect. Default for writing tools: tool name, `:`, number of the effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
+    /// Whether a change is committed. Default: if the tool writes, or a receipt is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<bool>,
     /// The call is answered with this error and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -159,6 +166,9 @@ pub struct SimulatedCase {
     /// Receipt of the committed effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<String>,
+    /// Whether a change is committed. Default: if the tool writes, or a receipt is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<bool>,
     /// The call is answered with this error and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -131,6 +131,9 @@ mod tests {
         assert_eq!(trace.initial_state, Some(json!({"n": 1})));
         assert_eq!(trace.final_state, Some(json!({"n": 2})));
         assert_eq!(trace.events[0].payload, None);
-        assert_eq!(trace.events[1].payload, Some(json!({"status": "completed"})));
+        assert_eq!(
+            trace.events[1].payload,
+            Some(json!({"status": "completed"}))
+        );
     }
 }

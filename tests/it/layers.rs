@@ -38,9 +38,16 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
     (
         "exec",
-        &["stats", "estimate", "compare", "disagree", "store", "report"],
+        &[
+            "stats", "estimate", "compare", "disagree", "store", "report",
+        ],
     ),
-    ("provider", &["stats", "plan", "trace", "grade", "estimate", "compare", "disagree"]),
+    (
+        "provider",
+        &[
+            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+        ],
+    ),
     ("world", &["stats", "estimate", "compare"]),
     (
         "frame",

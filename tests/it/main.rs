@@ -32,3 +32,4 @@ mod slow_versions;
 mod traces;
 mod validate;
 mod vectors;
+mod world;
