@@ -1,5 +1,8 @@
 //! Progress of a run: a bar on a terminal, lines elsewhere, events for scripts.
 
+// The pace of a run is read off a clock; nothing of it is stored.
+#![allow(clippy::disallowed_methods)]
+
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 

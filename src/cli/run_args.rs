@@ -106,7 +106,11 @@ pub struct LiveArgs {
 
 impl RunArgs {
     pub fn options(&self) -> Result<RunOptions> {
-        if self.live.max_cost.is_some_and(|cost| !(cost >= 0.0)) {
+        if self
+            .live
+            .max_cost
+            .is_some_and(|cost| cost.is_nan() || cost < 0.0)
+        {
             return Err(Error::input("`--max-cost` must be a number from 0"));
         }
         Ok(RunOptions {
