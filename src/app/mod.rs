@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod golden;
 pub mod grade;
 pub mod import;
+pub mod init;
 pub mod live;
 mod preflight;
 pub mod recorded;

@@ -41,6 +41,12 @@ pub enum Format {
 pub enum Command {
     /// Run a suite against two arms: plan, run or import, grade, compare, report; exits with the gate's code
     Run(RunArgs),
+    /// Make the four folders, with a small suite that runs offline at once
+    Init {
+        /// Folder
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
     /// Turn recorded traces, or a table of results, into trials of a run
     Import(ImportArgs),
     /// Grade a run again from its stored evidence

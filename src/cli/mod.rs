@@ -60,6 +60,7 @@ fn dispatch(args: Args) -> Result<u8> {
                 false => render::decided(&done, format),
             }
         }
+        Command::Init { dir } => render::initialised(&app::init::init(&dir)?, format),
         Command::Import(import) => {
             let done = app::import::import(&import.options()?, &mut render::talk)?;
             render::imported(&done, format)

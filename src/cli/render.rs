@@ -53,6 +53,21 @@ pub fn event(event: &impl Serialize) {
     let _ = serde_json::to_string(event).map(|line| print(&line));
 }
 
+/// Prints what was made, and what to do with it.
+pub fn initialised(made: &crate::app::init::Initialised, format: Format) -> Result<u8> {
+    if wants_json(format) {
+        json(&serde_json::json!({"files": made.files, "suite": made.suite}))?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for file in &made.files {
+        text.push_str(&format!("{}\n", file.display()));
+    }
+    text.push_str(&format!("next: assize run {}", made.suite.display()));
+    print(&text)?;
+    Ok(0)
+}
+
 /// Prints the decision as the last event of a run and returns the gate's exit code.
 pub fn decided_event(done: &Decided) -> Result<u8> {
     event(&serde_json::json!({
