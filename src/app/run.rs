@@ -179,6 +179,9 @@ impl Prepared {
             Some(endpoints) => short_form::arms(endpoints, &mut plan_options)?,
             None => load::arms(&file, &load::recorded::content_digest)?,
         };
+        if arms.iter().any(Arm::is_live) {
+            plan_options.files = load::files_digest(&suite, &options.suite)?;
+        }
         let plan = plan::lock(&suite, &arms, &plan_options)?;
         let folder = options
             .out
@@ -210,9 +213,19 @@ impl Prepared {
             .in_file(run));
         };
         let suite = super::suite_of_run(&store, None)?;
+        if load::files_digest(&suite, &suite_dir)? != store.plan_file().plan.files {
+            return Err(Error::input(
+                "a fixture or program of the suite was edited since the run was planned",
+            )
+            .in_file(&suite_dir)
+            .hint("restore it, or start a new run; the stored run was left as it is"));
+        }
         let (arms, arms_dir) = store.remembered_arms()?.ok_or_else(|| {
             Error::input("this run has no live arms; there is nothing to run").in_file(run)
         })?;
+        for arm in &arms {
+            unedited(arm, &arms_dir)?;
+        }
         Ok(Self {
             store,
             suite: Arc::new(suite),
@@ -221,4 +234,23 @@ impl Prepared {
             suite_dir,
         })
     }
+}
+
+/// Refuses an arm whose script or recording was edited.
+fn unedited(arm: &Arm, dir: &Path) -> Result<()> {
+    let Some(file) = arm.spec.path().map(|path| dir.join(path)) else {
+        return Ok(());
+    };
+    let content = load::recorded::content_digest(&file)?;
+    let now = Arm::new(arm.id.clone(), arm.spec.clone(), Some(&content));
+    if now.digest == arm.digest {
+        return Ok(());
+    }
+    let what = format!(
+        "what arm `{}` is made of was edited since the run was planned",
+        arm.id
+    );
+    Err(Error::input(what)
+        .in_file(file)
+        .hint("restore it, or start a new run; the stored run was left as it is"))
 }

@@ -383,6 +383,7 @@ impl Roles {
             seed,
             margins: self.margins()?,
             assume_schedule: self.assume_schedule,
+            files: None,
         };
         options.check_margins()?;
         Ok(options)

@@ -10,6 +10,7 @@
 mod arms;
 mod check;
 mod document;
+mod files;
 mod json;
 mod misfit;
 mod nearest;
@@ -27,6 +28,7 @@ mod yaml;
 use std::path::Path;
 
 pub use arms::{ContentDigest, arms, url_problem, validate_arms};
+pub use files::files_digest;
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use script::{script, validate_script};
 pub use suite::{LoadedSuite, suite, validate_suite};

@@ -32,6 +32,9 @@ pub struct PlanBody {
     pub suite_version: String,
     /// Its digest.
     pub suite_digest: Digest,
+    /// Digest of the fixtures and programs that live trials use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Digest>,
     /// The tasks in order, with their digests.
     pub tasks: Vec<PlannedTask>,
     /// The arms, baseline first, then candidate, then others by name.

@@ -28,6 +28,8 @@ pub struct PlanOptions {
     pub margins: BTreeMap<String, f64>,
     /// Declares that arms which were not interleaved may be compared.
     pub assume_schedule: bool,
+    /// Digest of the fixtures and programs that live trials use.
+    pub files: Option<Digest>,
 }
 
 impl PlanOptions {
@@ -122,6 +124,7 @@ fn body(
         suite: suite.spec.id.clone(),
         suite_version: suite.spec.version.clone(),
         suite_digest: suite.digest.clone(),
+        files: options.files.clone(),
         tasks: suite
             .tasks
             .iter()
