@@ -21,6 +21,7 @@ mod grading_odd_input;
 mod layers;
 mod load;
 mod properties_stats;
+mod provider;
 mod published;
 mod runs;
 mod shipped;
