@@ -23,8 +23,10 @@ async fn a_call_that_is_given_up_is_aborted() {
     let server = Server::start(vec![Reply::Hang(vec![]), Reply::Keep(good())]).await;
     let client = client(&arm(&server.url, ""));
     let asked = request();
-    let first = tokio::time::timeout(Duration::from_millis(50), client.complete(&asked, None));
-    assert!(first.await.is_err(), "nobody answers");
+    tokio::select! {
+        _ = client.complete(&asked, None) => unreachable!("nobody answers"),
+        () = server.seen(1) => {}
+    }
     let reply = client.complete(&asked, None).await.unwrap();
     assert_eq!(reply.attempts, 1);
     assert_eq!(
@@ -68,7 +70,7 @@ async fn tokens_per_minute_count_what_was_used() {
             client.complete(&asked, None).await.unwrap();
         }
     };
-    tokio::time::timeout(Duration::from_secs(2), calls)
+    tokio::time::timeout(Duration::from_secs(20), calls)
         .await
         .expect("no wait");
 }

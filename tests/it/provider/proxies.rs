@@ -78,3 +78,33 @@ async fn call_target() {
         .await;
     assert!(reply.is_ok(), "{reply:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_machine_without_certificates_can_ask_a_plain_endpoint() {
+    let server = Server::always(good()).await;
+    let url = server.url.clone();
+    tokio::task::spawn_blocking(move || {
+        let certificates = [
+            ("SSL_CERT_FILE", "/dev/null"),
+            ("SSL_CERT_DIR", "/dev/null"),
+        ];
+        let mut variables = vec![("TARGET", url.as_str())];
+        variables.extend(certificates);
+        child("provider::proxies::call_target", &variables);
+        variables[0] = ("TARGET", "https://models.example");
+        child("provider::proxies::refuse_target", &variables);
+    })
+    .await
+    .unwrap();
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+#[ignore = "run in a process of its own"]
+fn refuse_target() {
+    let target = std::env::var("TARGET").unwrap();
+    let error = assize::provider::HttpClient::new(&arm(&target, ""), None)
+        .err()
+        .unwrap();
+    assert!(error.message().contains("CA certificates"), "{error}");
+}

@@ -70,6 +70,13 @@ impl Server {
             .collect()
     }
 
+    /// Waits until so many requests have come.
+    pub async fn seen(&self, requests: usize) {
+        while self.requests.lock().unwrap().len() < requests {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    }
+
     pub fn connections(&self) -> usize {
         *self.connections.lock().unwrap()
     }
