@@ -12,7 +12,7 @@ use crate::model::trace::Usage;
 
 use super::anthropic_messages::{Turn, system, turns};
 use super::failure::{Code, Failed};
-use super::status;
+use super::{lenient, status};
 
 /// Keys of a request that are not the arm's to set.
 pub(super) const RESERVED: [&str; 5] = ["model", "messages", "tools", "stream", "system"];
@@ -134,7 +134,8 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    pub fn completion(self, stop_reason: Option<&str>) -> Completion {
+    pub fn completion(mut self, stop_reason: Option<&str>) -> Completion {
+        lenient::tell_apart(&mut self.calls);
         Completion {
             finish: finish(stop_reason, !self.calls.is_empty()),
             text: self.text.filter(|text| !text.is_empty()),
@@ -154,7 +155,7 @@ fn finish(reason: Option<&str>, has_calls: bool) -> Finish {
     match reason {
         Some("refusal") => Finish::Refusal,
         Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
-        Some("tool_use") if has_calls => Finish::ToolCalls,
+        Some("tool_use" | "end_turn") if has_calls => Finish::ToolCalls,
         Some("end_turn" | "stop_sequence") => Finish::Stop,
         other => Finish::Other(other.unwrap_or("none").to_owned()),
     }

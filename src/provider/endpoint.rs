@@ -104,11 +104,17 @@ fn base(text: &str) -> Result<Url> {
         .trim()
         .parse()
         .map_err(|error| Error::input(format!("base_url is no URL: {error}")).hint(hint))?;
-    let http = ["http", "https"].contains(&url.scheme());
-    match http && url.has_host() {
-        true => Ok(url),
-        false => Err(Error::input("base_url is no HTTP URL").hint(hint)),
+    if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
+        return Err(Error::input("base_url is no HTTP URL").hint(hint));
     }
+    // Arms are stored with the run.
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(
+            Error::input("base_url holds a user or password, which runs would store")
+                .hint("name the environment variable of the key in `api_key_env`"),
+        );
+    }
+    Ok(url)
 }
 
 fn place(url: &Url) -> String {
@@ -161,7 +167,6 @@ fn secrets(arm: &ChatArm, key: Option<&Secret>, url: &Url) -> Vec<String> {
     key.map(|key| key.expose().to_owned())
         .into_iter()
         .chain(headers.map(|(_, value)| value.clone()))
-        .chain(url.password().map(str::to_owned))
         .chain(query)
         .collect()
 }
@@ -216,6 +221,11 @@ mod tests {
         };
         assert!(fails("base_url: h/v1", "k").contains("no URL"));
         assert!(fails("base_url: 'file:///x'", "k").contains("no HTTP URL"));
+        let password = fails("base_url: 'http://me:passw@h'", "k");
+        assert!(
+            password.contains("api_key_env") && !password.contains("passw@"),
+            "{password}"
+        );
         let broken = fails("base_url: http://h\napi_key_env: MY_KEY", "sec\nret");
         assert!(
             broken.contains("MY_KEY") && !broken.contains("sec"),
@@ -226,11 +236,10 @@ mod tests {
 
     #[test]
     fn secrets_in_headers_and_in_the_address_are_known() {
-        let arm = arm(
-            "base_url: 'http://me:passw@h/v1?sig=1&subscription-key=abcd'\nheaders: {api-key: zyxw}",
-        );
+        let arm =
+            arm("base_url: 'http://h/v1?sig=1&subscription-key=abcd'\nheaders: {api-key: zyxw}");
         let endpoint = Endpoint::new(&arm, Some(&Secret::new("kkkk"))).unwrap();
-        let clean = endpoint.redactor.clean("passw abcd zyxw kkkk me");
-        assert_eq!(clean, "*** *** *** *** me");
+        let clean = endpoint.redactor.clean("abcd zyxw kkkk me");
+        assert_eq!(clean, "*** *** *** me");
     }
 }

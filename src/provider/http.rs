@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::stream;
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
-use reqwest::{Body, Method, Request, Response};
+use reqwest::{Body, ClientBuilder, Method, Request, Response, Url};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -54,9 +54,10 @@ impl HttpClient {
     /// If the URL, the key, a header, a parameter or a timeout of the arm can't be used.
     pub fn new(arm: &ChatArm, key: Option<Secret>) -> Result<Self> {
         check_params(arm)?;
+        let endpoint = Endpoint::new(arm, key.as_ref())?;
         Ok(Self {
-            endpoint: Endpoint::new(arm, key.as_ref())?,
-            client: client(arm)?,
+            client: client(arm, &endpoint.url)?,
+            endpoint,
             protocol: arm.protocol,
             model: arm.model.clone(),
             params: arm.params.clone(),
@@ -222,19 +223,29 @@ fn too_slow(code: Code, what: &str, limit: Duration) -> Failed {
     Failed::new(code, text)
 }
 
-fn client(arm: &ChatArm) -> Result<reqwest::Client> {
+/// Builds the HTTP client of an arm. A machine without certificate authorities can't build one for
+/// TLS, but must be able to ask a plain endpoint.
+fn client(arm: &ChatArm, url: &Url) -> Result<reqwest::Client> {
     // The first caller installs; for all later ones it is there already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
-        .http1_only()
-        .gzip(true)
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(seconds("timeouts.connect_s", arm.timeouts.connect_s)?)
-        .pool_max_idle_per_host(usize::MAX)
-        .pool_idle_timeout(IDLE)
-        .user_agent(concat!("assize/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| Error::io(format!("no HTTP client: {}", error.without_url())))
+    let builder = || -> Result<ClientBuilder> {
+        Ok(reqwest::Client::builder()
+            .http1_only()
+            .gzip(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(seconds("timeouts.connect_s", arm.timeouts.connect_s)?)
+            .pool_max_idle_per_host(usize::MAX)
+            .pool_idle_timeout(IDLE)
+            .user_agent(concat!("assize/", env!("CARGO_PKG_VERSION"))))
+    };
+    let built = match builder()?.build() {
+        Err(_) if url.scheme() == "http" => builder()?.tls_certs_only([]).build(),
+        built => built,
+    };
+    built.map_err(|error| {
+        Error::io(format!("no HTTP client: {}", transport::reason(&error)))
+            .hint("install certificate authorities, or name them in SSL_CERT_FILE")
+    })
 }
 
 fn check_params(arm: &ChatArm) -> Result<()> {

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::model::chat::ToolCall;
+
 /// Reads `content`: a text, null, or a list of parts of which those of type `text` are joined. Parts
 /// of other types are dropped unread, as some hold reasoning.
 pub(super) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
@@ -69,6 +71,16 @@ pub(super) fn arguments(raw: Option<&RawValue>) -> String {
     raw.to_owned()
 }
 
+/// Makes the ids of a reply's calls different where they are not; the first keeps its own.
+pub(super) fn tell_apart(calls: &mut [ToolCall]) {
+    for i in 1..calls.len() {
+        let (earlier, rest) = calls.split_at_mut(i);
+        while earlier.iter().any(|call| call.id == rest[0].id) {
+            rest[0].id.push_str(&format!("_{i}"));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +112,17 @@ mod tests {
         assert_eq!(arguments(Some(&raw(r#""{\"a\": 1""#))), r#"{"a": 1"#);
         assert_eq!(arguments(Some(&raw(r#"{"a": 1}"#))), r#"{"a": 1}"#);
         assert_eq!(arguments(None), "{}");
+    }
+
+    #[test]
+    fn calls_with_one_id_are_told_apart() {
+        let call = |id: &str| ToolCall {
+            id: id.into(),
+            name: "f".into(),
+            arguments: String::new(),
+        };
+        let mut calls = ["a", "a", "b", "a"].map(call);
+        tell_apart(&mut calls);
+        assert_eq!(calls.map(|call| call.id), ["a", "a_1", "b", "a_3"]);
     }
 }

@@ -25,6 +25,7 @@ mod identity;
 mod inject;
 mod lenient;
 mod openai;
+mod openai_messages;
 mod openai_stream;
 mod read;
 mod redact;

@@ -14,7 +14,7 @@ use super::sse::Events;
 use super::transport;
 use super::wire::Assembly;
 
-/// Longest reply in bytes, and longest event of a stream.
+/// Longest reply in bytes, streamed or not.
 pub(super) const LONGEST_REPLY: usize = 32 << 20;
 
 /// Longest error reply in bytes that is read.
@@ -65,7 +65,7 @@ pub(super) async fn events(
     let mut read = 0;
     while let Some(piece) = next(&mut response, place).await? {
         read += piece.len();
-        within(read.max(events.held()), LONGEST_REPLY)?;
+        within(read, LONGEST_REPLY)?;
         if events.feed(&piece, |data| assembly.take(data))? {
             let _ = timeout(DRAIN, whole(&mut response, LONGEST_ERROR, place)).await;
             return assembly.finish();

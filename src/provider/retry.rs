@@ -90,3 +90,96 @@ impl Waits {
         Duration::try_from_secs_f64(wait_s.min(self.max_wait_s)).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::model::chat::TrialKey;
+    use crate::provider::failure::Code;
+
+    /// Fails for ever and counts the waits instead of waiting.
+    struct Failing {
+        failed: Failed,
+        waits: Mutex<Vec<f64>>,
+    }
+
+    impl Attempts for Failing {
+        async fn attempt(&self) -> Result<Completion, Failed> {
+            Err(self.failed.clone())
+        }
+
+        async fn pause(&self, wait: Duration) {
+            self.waits.lock().unwrap().push(wait.as_secs_f64());
+        }
+    }
+
+    fn waits(seed: u64, max_wait_s: f64, retry_after: Option<Duration>) -> Vec<f64> {
+        let call = Failing {
+            failed: Failed {
+                retry_after,
+                ..Failed::new(Code::ServerError, "broken")
+            },
+            waits: Mutex::new(Vec::new()),
+        };
+        let request = ChatRequest {
+            messages: vec![],
+            tools: vec![],
+            trial: TrialKey {
+                task: "t".into(),
+                index: 0,
+                id: "i".into(),
+                seed,
+            },
+            turn: 1,
+        };
+        let policy = Policy {
+            max_retries: 6,
+            max_wait_s,
+        };
+        let run = persevere(&call, policy, &request, None);
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let failure = runtime.unwrap().block_on(run).expect_err("fails for ever");
+        assert_eq!(failure.attempts, 7);
+        call.waits.into_inner().unwrap()
+    }
+
+    #[test]
+    fn waits_double_with_full_jitter_up_to_the_cap() {
+        let mut longest = [0.0_f64; 6];
+        for seed in 0..200 {
+            for (i, wait) in waits(seed, 4.0, None).into_iter().enumerate() {
+                longest[i] = longest[i].max(wait);
+            }
+        }
+        for (longest, bound) in longest.into_iter().zip([0.5, 1.0, 2.0, 4.0, 4.0, 4.0]) {
+            assert!(
+                longest <= bound && longest > 0.95 * bound,
+                "{longest} {bound}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_trials_seed_decides_the_waits() {
+        assert_eq!(waits(7, 60.0, None), waits(7, 60.0, None));
+        assert_ne!(waits(7, 60.0, None), waits(8, 60.0, None));
+    }
+
+    #[test]
+    fn what_the_provider_asks_for_is_waited_up_to_the_cap() {
+        let asked = Some(Duration::from_secs(10));
+        assert!(
+            waits(7, 60.0, asked)
+                .iter()
+                .all(|w| (10.0..=11.0).contains(w))
+        );
+        assert!(waits(7, 3.0, asked).iter().all(|w| *w == 3.0));
+        assert!(
+            waits(7, 3.0, Some(Duration::ZERO))
+                .iter()
+                .all(|w| *w == 0.0)
+        );
+    }
+}

@@ -11,11 +11,6 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Bytes that are held back.
-    pub fn held(&self) -> usize {
-        self.rest.len() + self.data.len()
-    }
-
     /// Takes the next bytes and hands every event that they complete to `take`, until it says `true`
     /// (the stream is over) or fails.
     pub fn feed<E>(

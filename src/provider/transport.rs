@@ -37,6 +37,11 @@ pub(super) fn of_error(error: &reqwest::Error, place: &str) -> Failed {
     Failed::new(Code::StreamCut, text)
 }
 
+/// The innermost reason of an error, without the URL that the outermost text names.
+pub(super) fn reason(error: &reqwest::Error) -> String {
+    Causes::of(error).innermost
+}
+
 /// What to do when the process may open no more files.
 pub(super) fn out_of_files() -> String {
     let limit = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE)
@@ -69,21 +74,21 @@ impl Causes {
                 found.innermost = cause.to_string();
             }
             found.tls |= cause.is::<rustls::Error>();
-            if let Some(cause) = cause.downcast_ref::<io::Error>() {
-                found.look_at(cause);
-            }
-            next = cause.source();
+            next = match cause.downcast_ref::<io::Error>() {
+                Some(error) => found.look_at(error),
+                None => cause.source(),
+            };
         }
         found
     }
 
-    fn look_at(&mut self, error: &io::Error) {
+    /// Looks at an I/O error and hands on what it wraps, which its `source` hides.
+    fn look_at<'a>(&mut self, error: &'a io::Error) -> Option<&'a (dyn StdError + 'static)> {
         let full = [Errno::EMFILE, Errno::ENFILE].map(|code| Some(code as i32));
         self.out_of_files |= full.contains(&error.raw_os_error());
         self.early_end |= error.kind() == io::ErrorKind::UnexpectedEof;
-        // An `io::Error` hides what it wraps from `source`.
-        self.tls |= error
+        error
             .get_ref()
-            .is_some_and(|inner| inner.is::<rustls::Error>());
+            .map(|inner| inner as &(dyn StdError + 'static))
     }
 }

@@ -23,6 +23,7 @@ mod live_run;
 mod live_store;
 mod load;
 mod properties_stats;
+mod provider;
 mod published;
 mod runs;
 mod shipped;
