@@ -7,6 +7,7 @@ pub mod evaluate;
 pub mod golden;
 pub mod grade;
 pub mod import;
+mod live_facts;
 pub mod recorded;
 pub mod report;
 mod rules_of_report;

@@ -7,6 +7,7 @@ mod files;
 mod fingerprint;
 mod ledger;
 mod live;
+mod live_facts;
 mod open;
 mod read;
 mod row;
@@ -19,6 +20,7 @@ mod write;
 
 pub use files::FileFolder;
 pub use live::{LiveWriter, Put};
+pub use live_facts::{CachedTrial, Retries};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use sessions::Session;
