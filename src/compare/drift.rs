@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::table::primary;
 use crate::base::Seed;
 use crate::estimate::{Context, transformed};
-use crate::model::analysis::DecisionSpec;
+use crate::model::analysis::{DecisionSpec, Schedule};
 use crate::model::estimate::DriftRow;
 use crate::model::measure::Dimension;
 use crate::model::metric::Metric;
@@ -28,13 +28,19 @@ const LEAST_BLOCKS: usize = 10;
 pub struct Drifted {
     /// The row of the report.
     pub row: DriftRow,
-    /// Block of each task, if the screen is positive and blocks can be the units: every task, and
-    /// every cluster of tasks, lies in one block, and there are at least ten.
+    /// Block of each task, if blocks are to be the units and can be: every task, and every cluster of
+    /// tasks, lies in one block, and there are at least ten.
     pub units: Option<Vec<u32>>,
 }
 
+/// Why a run with whole tasks per block has no p.
+const WHOLE_TASKS: &str = "whole_tasks";
+
 /// Screens the main metrics of the outcome and of the primary dimensions, as far as they were
 /// measured in both arms; nothing where the schedule knows no blocks.
+///
+/// Blocks become the units where the screen is positive. Under `schedule: whole_tasks` they are the
+/// units in any case: labels exchanged within a task never change there, so that nothing can be seen.
 pub fn screens(
     table: &ScoreTable,
     context: &Context,
@@ -59,16 +65,17 @@ pub fn screens(
             if both != [true, true] {
                 return None;
             }
-            let row = row(context, &metric, (a, b), &trials, seed);
-            Some(absorb(row, units.as_ref()))
+            let mut row = row(context, &metric, (a, b), &trials, seed);
+            if decision.schedule == Schedule::WholeTasks {
+                (row.p, row.positive) = (None, false);
+                row.reason = Some(WHOLE_TASKS.to_owned());
+            }
+            let wanted = row.positive || decision.schedule == Schedule::WholeTasks;
+            let units = units.clone().filter(|_| wanted);
+            row.absorbed = units.is_some();
+            Some(Drifted { row, units })
         })
         .collect()
-}
-
-fn absorb(mut row: DriftRow, units: Option<&Vec<u32>>) -> Drifted {
-    let units = units.filter(|_| row.positive).cloned();
-    row.absorbed = units.is_some();
-    Drifted { row, units }
 }
 
 fn row(

@@ -40,22 +40,21 @@ pub struct Comparing<'a> {
 }
 
 impl Comparing<'_> {
-    /// The positive drift screen that concerns a dimension: its own, or that of the outcome where it
-    /// has none of its own.
-    fn drifted(&self, dimension: Dimension) -> Option<&Drifted> {
+    /// The drift screen that concerns a dimension: its own, or that of the outcome where it has none
+    /// of its own.
+    fn screen_of(&self, dimension: Dimension) -> Option<&Drifted> {
         let of = |wanted| self.drift.iter().find(|d| d.row.dimension == wanted);
-        of(dimension)
-            .or_else(|| of(Dimension::Outcome))
-            .filter(|d| d.row.positive)
+        of(dimension).or_else(|| of(Dimension::Outcome))
     }
 
     /// The schedule as a dimension sees it.
     fn schedule_of(&self, dimension: Dimension) -> ScheduleState {
-        match self.drifted(dimension) {
-            Some(drifted) if drifted.units.is_none() && self.schedule == ScheduleState::Ok => {
+        let moved = |d: &Drifted| d.row.positive && d.units.is_none();
+        match self.schedule {
+            ScheduleState::Ok if self.screen_of(dimension).is_some_and(moved) => {
                 ScheduleState::Drift
             }
-            _ => self.schedule,
+            schedule => schedule,
         }
     }
 
@@ -65,7 +64,7 @@ impl Comparing<'_> {
         context: &'c Context,
         dimension: Dimension,
     ) -> Cow<'c, Context> {
-        match self.drifted(dimension).and_then(|d| d.units.as_ref()) {
+        match self.screen_of(dimension).and_then(|d| d.units.as_ref()) {
             Some(units) => Cow::Owned(Context {
                 cluster_of: Some(units.clone()),
                 ..context.clone()

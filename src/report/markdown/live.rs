@@ -54,6 +54,7 @@ fn drift(row: &DriftRow) -> DriftLine {
         blocks: row.blocks,
         tasks: row.tasks,
         found: match (&row.reason, row.positive, row.absorbed) {
+            (Some(_), _, true) => "not screened; blocks are the units in any case".to_owned(),
             (Some(reason), ..) => format!("not screened: {}", words::plain(reason)),
             (None, true, true) => "drift; blocks are the units".to_owned(),
             (None, true, false) => "drift; nothing can be decided".to_owned(),

@@ -200,7 +200,7 @@ const NOTICES: &[(&str, &str)] = &[
     ),
     (
         "blocks_as_units",
-        "The arms moved against each other during the run, so blocks of its schedule, not tasks, are the independent units.",
+        "Blocks of the schedule, not tasks, are the independent units, so that drift of one arm is absorbed.",
     ),
     (
         "tasks_not_started",
