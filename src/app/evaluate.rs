@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Error, Result};
 use crate::compare::decision::ScheduleState;
+use crate::compare::drift;
 use crate::compare::robustness::robustness;
 use crate::compare::rules::{Bench, judge, screen};
 use crate::compare::table::{Comparing, compare};
@@ -140,6 +141,8 @@ impl<'a> Evaluation<'a> {
             comparisons: vec![],
             robustness: vec![],
             screens: vec![],
+            drift: vec![],
+            live: super::live_facts::rows(self)?,
             gate: Gate {
                 result: "none".to_owned(),
                 exit_code: 0,
@@ -184,13 +187,16 @@ impl<'a> Evaluation<'a> {
         decision: &DecisionSpec,
         (a, b): (usize, usize),
     ) -> Result<()> {
+        let seed = self.stores[0].plan().body.seed;
+        let drift = drift::screens(&self.table, context, decision, (a, b), seed);
         let comparing = Comparing {
+            drift: &drift,
             a,
             b,
             decision,
             locked: self.locked.as_ref(),
             schedule: self.schedule(decision, a, b),
-            seed: self.stores[0].plan().body.seed,
+            seed,
         };
         let compared = compare(&self.table, context, segments, &comparing)?;
         let screened = screen(&self.table, &comparing)?;
@@ -207,6 +213,7 @@ impl<'a> Evaluation<'a> {
             .into_iter()
             .map(|s| s.row)
             .collect::<Vec<ScreenRow>>();
+        report.drift = drift.iter().map(|d| d.row.clone()).collect();
         report.comparisons = compared.into_iter().map(|c| c.row).collect();
         report.input_differs = self.input_differs(a, b)?;
         Ok(())
@@ -398,6 +405,14 @@ impl<'a> Evaluation<'a> {
             say(
                 "nothing_decided",
                 "the suite declares no rules, so nothing was decided".to_owned(),
+            );
+        }
+        for (arm, not_started, planned) in super::live_facts::not_started(self) {
+            say(
+                "not_started",
+                format!(
+                    "{arm}: {not_started} of {planned} planned trials never started, because the run ended before its randomised schedule did; they are not missing"
+                ),
             );
         }
         for arm in &self.arms {

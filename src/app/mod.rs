@@ -11,6 +11,7 @@ pub mod import;
 pub mod init;
 pub mod live;
 mod preflight;
+mod live_facts;
 pub mod recorded;
 pub mod report;
 mod rules_of_report;

@@ -1,11 +1,13 @@
 //! All comparisons of two arms: contrasts, the primary family, words.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use super::contrast::{Contrasted, Pair, contrast};
 use super::decision::{DecideInput, Decision, JudgeState, MissingState, ScheduleState, decide};
+use super::drift::Drifted;
 use super::settle::{Question, settle};
 use crate::base::{Result, Seed};
 use crate::estimate::{Context, Segment, TaskCells, has_valid_trials, is_measured};
@@ -31,8 +33,45 @@ pub struct Comparing<'a> {
     pub locked: Option<&'a DecisionSpec>,
     /// The schedule.
     pub schedule: ScheduleState,
+    /// Drift screens of the pair.
+    pub drift: &'a [Drifted],
     /// Root of all randomness.
     pub seed: Seed,
+}
+
+impl Comparing<'_> {
+    /// The drift screen that concerns a dimension: its own, or that of the outcome where it has none
+    /// of its own.
+    fn screen_of(&self, dimension: Dimension) -> Option<&Drifted> {
+        let of = |wanted| self.drift.iter().find(|d| d.row.dimension == wanted);
+        of(dimension).or_else(|| of(Dimension::Outcome))
+    }
+
+    /// The schedule as a dimension sees it.
+    fn schedule_of(&self, dimension: Dimension) -> ScheduleState {
+        let moved = |d: &Drifted| d.row.positive && d.units.is_none();
+        match self.schedule {
+            ScheduleState::Ok if self.screen_of(dimension).is_some_and(moved) => {
+                ScheduleState::Drift
+            }
+            schedule => schedule,
+        }
+    }
+
+    /// The context of a dimension: with blocks as units where they absorb its drift.
+    pub(super) fn context<'c>(
+        &self,
+        context: &'c Context,
+        dimension: Dimension,
+    ) -> Cow<'c, Context> {
+        match self.screen_of(dimension).and_then(|d| d.units.as_ref()) {
+            Some(units) => Cow::Owned(Context {
+                cluster_of: Some(units.clone()),
+                ..context.clone()
+            }),
+            None => Cow::Borrowed(context),
+        }
+    }
 }
 
 /// One comparison with what its gate rules need.
@@ -73,6 +112,7 @@ pub fn compare(
                 a: &a,
                 b: &b,
             };
+            let context = comparing.context(context, metric.dimension());
             let mut found = Vec::new();
             for segment in segments {
                 let label = format!(
@@ -81,13 +121,16 @@ pub fn compare(
                     segment.name.as_deref().unwrap_or("")
                 );
                 let strict = comparing.decision.strict;
-                let one = contrast(
-                    context,
+                let mut one = contrast(
+                    &context,
                     &pair,
                     segment,
                     strict,
                     comparing.seed.child(&label),
                 )?;
+                if matches!(context, Cow::Owned(_)) {
+                    one.notices.push("blocks_as_units".to_owned());
+                }
                 found.push((*metric, segment, one));
             }
             Ok(found)
@@ -234,7 +277,7 @@ fn finish(
         status: found.status,
         n_c: found.n_c,
         judge: JudgeState::NotNeeded,
-        schedule: comparing.schedule,
+        schedule: comparing.schedule_of(metric.dimension()),
         missing: Some(found.missing),
     };
     let decision = decide(&input);

@@ -16,7 +16,7 @@ pub const SPLIT_BLOCKS: usize = 10;
 /// A block is one pass over the tasks with all live arms, in random order; the trials of one task lie
 /// in different blocks, so that time of day meets all arms alike and the drift screen has something
 /// to see (METHODS 6.6). With one trial per task, and under `schedule: whole_tasks`, the tasks are
-/// split at random into up to ten blocks. Ids and seeds do not depend on how many trials there are,
+/// split at random into up to ten blocks, those of one cluster into one. Ids and seeds do not depend on how many trials there are,
 /// and blocks of passes neither.
 pub fn schedule(plan: &Plan, suite: &Suite) -> Vec<TrialSpec> {
     specs(plan, suite).collect()
@@ -62,15 +62,11 @@ impl Blocks {
             .map(|(at, arm)| (at, arm.trials))
             .collect();
         let most = arms.iter().map(|(_, trials)| *trials).max().unwrap_or(0);
-        let whole = is_whole(plan);
-        let passes = most > 1 && !whole;
-        let tasks = 0..plan.body.tasks.len() as u32;
+        let passes = most > 1 && !is_whole(plan);
         let groups = if passes {
-            vec![tasks.collect()]
-        } else if whole {
-            split(clusters(plan, suite), plan.body.seed)
+            vec![(0..plan.body.tasks.len() as u32).collect()]
         } else {
-            split(tasks.map(|task| vec![task]).collect(), plan.body.seed)
+            split(clusters(plan, suite), plan.body.seed)
         };
         Self {
             arms,

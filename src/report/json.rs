@@ -47,6 +47,7 @@ mod tests {
             "accounting",
             "estimates",
             "comparisons",
+                "drift",
             "gate",
         ];
         let places: Vec<usize> = order
@@ -82,6 +83,7 @@ mod tests {
             "gate",
             "infrastructure",
             "input_differs",
+                "live",
             "notices",
             "reporting_rules",
             "robustness",

@@ -8,6 +8,7 @@ mod files;
 mod fingerprint;
 mod ledger;
 mod live;
+mod live_facts;
 mod open;
 mod read;
 mod row;
@@ -20,6 +21,7 @@ mod write;
 
 pub use files::FileFolder;
 pub use live::{LiveWriter, Put};
+pub use live_facts::{CachedTrial, Retries};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use sessions::Session;

@@ -89,7 +89,7 @@ fn killed_at_random_instants_nothing_is_lost_doubled_or_half_stored() {
         let stored = found.trials as usize;
         assert!(stored >= reported, "{stored} stored, {reported} reported");
         assert!(
-            stored % BATCH == 0 && found.events == 5 * found.trials,
+            stored.is_multiple_of(BATCH) && found.events == 5 * found.trials,
             "{found:?}"
         );
         before = stored;
