@@ -74,6 +74,17 @@ impl Checkup {
         self.spec.as_ref().map(|(_, spec)| &spec.tools)
     }
 
+    /// Checks what tasks that stand by themselves declare for the environment of this suite.
+    pub fn check_environment(&self, tasks: &[ReadTask], problems: &mut Vec<Error>) {
+        let Some((suite, spec)) = &self.spec else {
+            return;
+        };
+        for ReadTask { document, task } in tasks {
+            let at = At::root(document);
+            environment::task(task, spec, &suite.file, &at, problems);
+        }
+    }
+
     /// The decision rules, with the document that knows their lines.
     pub fn decision(&self) -> Option<(&Document, &DecisionSpec)> {
         let (document, spec) = self.spec.as_ref()?;

@@ -223,6 +223,9 @@ fn task_file(
     let checkup = around.map(suite::check);
     let tools = checkup.as_ref().and_then(Checkup::tools).map(Tools);
     tasks::check(&tasks, tools, &mut problems);
+    if let Some(checkup) = &checkup {
+        checkup.check_environment(&tasks, &mut problems);
+    }
     problems.sort_by_key(Error::line);
     found.problems.extend(problems);
 }

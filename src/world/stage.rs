@@ -17,7 +17,7 @@ use super::simulated::Simulated;
 use super::template::Templates;
 use crate::base::{Error, Result, TaskId};
 use crate::model::chat::ToolDef;
-use crate::model::environment::CommandSpec;
+use crate::model::environment::{ApprovalSpec, CommandSpec, ResourceSpec};
 use crate::model::suite::{Suite, Task, ToolSpec};
 
 /// The environment of a suite, ready for any number of trials at once.
@@ -115,7 +115,11 @@ impl Stage {
             approvals,
             prepare: environment.prepare.as_ref().map(|p| making.program(p)),
             tasks,
-            leases: Leases::new(leased.into_iter().map(|(name, _)| name.clone())),
+            leases: Leases::new(
+                leased
+                    .into_iter()
+                    .map(|(name, r)| (name.clone(), making.place(name, r))),
+            ),
             watched: watched.collect(),
             timeline: Timeline::new(),
             templates: making.templates,
@@ -162,13 +166,19 @@ impl Making {
         Ok(tools)
     }
 
-    fn approvals(
-        &mut self,
-        specs: &[crate::model::environment::ApprovalSpec],
-    ) -> Result<Vec<Approval>> {
+    fn approvals(&mut self, specs: &[ApprovalSpec]) -> Result<Vec<Approval>> {
         let compile = |spec| Approval::compile(spec, &mut self.templates);
         let compiled: Result<Vec<_>, String> = specs.iter().map(compile).collect();
         compiled.map_err(|e| wrong("approvals", &e))
+    }
+
+    /// What a resource is called by every run that shares it.
+    fn place(&self, name: &str, resource: &ResourceSpec) -> String {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or(path.to_path_buf());
+        match &resource.path {
+            Some(path) => real(&self.dir.join(path)).display().to_string(),
+            None => format!("{} {name}", real(&self.dir).display()),
+        }
     }
 
     fn program(&self, spec: &CommandSpec) -> Program {

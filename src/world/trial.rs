@@ -38,7 +38,7 @@ pub struct World {
     model_calls: u32,
     said: Said,
     before: Option<Digest>,
-    watched: Vec<(String, PathBuf, Digest)>,
+    watched: Vec<Watched>,
     running: Arc<Running>,
     // Last, so that a lease is given back when everything else is gone.
     _leases: Held,
@@ -63,29 +63,24 @@ impl World {
     ///
     /// [`Boundary::Fixture`]: `fixture_missing`, `fixture_unreadable`, `fixture_special_file`,
     /// `fixture_link_leads_out`, `fixture_not_made`, `fixture_not_copied`, `prepare_failed`,
-    /// `prepare_timeout`. [`Boundary::Runner`]: `unknown_task`.
+    /// `prepare_timeout`, `lease_unavailable`. [`Boundary::Runner`]: `unknown_task`.
     pub async fn open(stage: &Stage, task: &Task, key: &TrialKey) -> Result<Self, Broken> {
         let stage = Arc::clone(&stage.0);
         let Some(scene) = stage.tasks.get(&task.id) else {
             let detail = format!("the suite has no task `{}`", task.id);
             return Err(Broken::new(Boundary::Runner, "unknown_task", detail));
         };
-        let leases = stage.leases.take(&scene.resources).await;
+        let leases = stage.leases.take(&scene.resources).await?;
         let running = stage.timeline.begin();
         let watched = watched(&stage, scene);
         let folder = scene
             .needs_folder
             .then(|| stage.scratch.join(folder_name(key)));
         let fixture = scene.fixture.as_ref().map(|(_, path)| path.clone());
-        let made = blocking(move || {
-            let watched = watched
-                .into_iter()
-                .map(|(name, path)| Ok((name, fingerprint(&path)?, path)))
-                .collect::<Result<Vec<_>, Unusable>>()?;
-            let copy = folder.map(|folder| Copy::make(folder, fixture.as_deref()));
-            Ok((watched, copy.transpose()?))
-        });
-        let (watched, copy) = made.await?;
+        let (watched, copy) = match watched.is_empty() && folder.is_none() {
+            true => (vec![], None),
+            false => blocking(move || lay_out(watched, folder, fixture)).await?,
+        };
         let mut world = Self {
             state: scene.state.as_deref().cloned(),
             task: task.id.clone(),
@@ -99,7 +94,7 @@ impl World {
             model_calls: 0,
             said: Said::default(),
             before: None,
-            watched: watched.into_iter().map(|(n, d, p)| (n, p, d)).collect(),
+            watched,
             running,
             _leases: leases,
             stage: Arc::clone(&stage),
@@ -255,7 +250,7 @@ impl World {
         }
         let changed = blocking(move || {
             let mut changed = vec![];
-            for (name, path, before) in watched {
+            for Watched { name, path, before } in watched {
                 if fingerprint(&path)? != before {
                     changed.push(name);
                 }
@@ -265,6 +260,28 @@ impl World {
         self.wrote.extend(changed.await?);
         Ok(())
     }
+}
+
+/// Something that others share, as it was when the trial began.
+struct Watched {
+    name: String,
+    path: PathBuf,
+    before: Digest,
+}
+
+/// Takes the fingerprints of what is watched, and makes the trial's folder.
+fn lay_out(
+    watched: Vec<(String, PathBuf)>,
+    folder: Option<PathBuf>,
+    fixture: Option<PathBuf>,
+) -> Result<(Vec<Watched>, Option<Copy>), Unusable> {
+    let print = |(name, path): (String, PathBuf)| {
+        let before = fingerprint(&path)?;
+        Ok(Watched { name, path, before })
+    };
+    let watched = watched.into_iter().map(print).collect::<Result<_, _>>()?;
+    let copy = folder.map(|folder| Copy::make(folder, fixture.as_deref()));
+    Ok((watched, copy.transpose()?))
 }
 
 /// What is watched while a trial of this task runs.

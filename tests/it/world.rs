@@ -627,3 +627,89 @@ async fn a_trial_that_is_cancelled_leaves_no_folder_and_no_lease() {
     assert!(desk.folders().is_empty());
     desk.open(2).await.unwrap();
 }
+
+/// What the recorded agent of a golden trace did, done again live.
+async fn act_again(trial: &mut Trial, step: &Value) {
+    let payload = step.get("payload").cloned().unwrap_or(json!({}));
+    match step["kind"].as_str().unwrap() {
+        "tool_call" => {
+            let mut arguments = payload;
+            if step["capability"] == "refund_payment" {
+                let whole = json!({"method": "card", "amount": 25, "request_id": "q"});
+                let given = std::mem::replace(&mut arguments, whole);
+                json_patch::merge(&mut arguments, &given);
+            }
+            trial
+                .call(step["capability"].as_str().unwrap(), arguments)
+                .await;
+        }
+        "question" => assert!(trial.say(payload.as_str().unwrap()).is_some()),
+        "approval_request" => {
+            let request = json!({"capability": step["capability"], "arguments": {"amount": 48}});
+            let granted = trial.call("request_approval", request).await;
+            assert_eq!(granted.content, r#"{"granted":true}"#);
+        }
+        _ => {}
+    }
+}
+
+/// The steps of a golden trace in either form.
+fn steps(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).unwrap();
+    if file.extension().unwrap() == "jsonl" {
+        return text
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect();
+    }
+    let small: Value = serde_json::from_str(&text).unwrap();
+    let call = |c: &Value| json!({"kind": "tool_call", "capability": c["name"], "payload": c["arguments"]});
+    let ask = small["asked_clarification"] == true;
+    let ask = ask.then(|| json!({"kind": "question", "payload": "Is that right?"}));
+    let calls = small["tools"].as_array().unwrap().iter().map(call);
+    let last = json!({"kind": "final", "payload": small["final"]});
+    ask.into_iter().chain(calls).chain([last]).collect()
+}
+
+#[tokio::test]
+async fn the_refund_desk_runs_live() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites/refunds");
+    let suite = Arc::new(assize::load::suite(&dir).unwrap().suite);
+    let scratch = tempfile::tempdir().unwrap();
+    let stage = Stage::new(Arc::clone(&suite), &dir, scratch.path()).unwrap();
+    let grader = Grader::new(&suite).unwrap();
+    for task in &suite.tasks {
+        let of = |extension: &str| dir.join(format!("golden/{}.{extension}", task.id));
+        let file = ["json", "jsonl"].map(of).into_iter().find(|f| f.is_file());
+        let steps = steps(&file.unwrap());
+        let world = World::open(&stage, task, &key(0)).await.unwrap();
+        let mut trial = Trial {
+            recorder: Recorder::begin(&suite, world.state()),
+            world,
+            clock: Clock::standing(),
+            calls: 0,
+        };
+        for step in &steps {
+            act_again(&mut trial, step).await;
+        }
+        let last = steps.iter().find(|s| s["kind"] == "final").unwrap();
+        let (trace, _) = trial.end(last["payload"].clone()).await;
+        let task_grader = grader.task(&task.id).unwrap();
+        let grades = task_grader.grade(&TrialStatus::Completed, &BTreeMap::new(), Some(&trace));
+        let expected = match task.id.as_str() {
+            // Its result comes from the address book, which no live trial asks.
+            "address-change" => Cell::Ungradable("no_external_result".into()),
+            _ => value(1.0),
+        };
+        assert_eq!(cell(&grades, Measure::Success), expected, "{}", task.id);
+        let violations = cell(&grades, Measure::Violations);
+        assert!(
+            !matches!(violations, Cell::Value(n) if n > 0.0),
+            "{}",
+            task.id
+        );
+        if !task.faults.is_empty() {
+            assert_eq!(cell(&grades, Measure::Recovered), value(1.0), "{}", task.id);
+        }
+    }
+}
