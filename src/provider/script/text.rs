@@ -237,10 +237,7 @@ mod tests {
         let text = templates.text(text).unwrap();
         let view = json!({"t": "it's <b>", "f": true, "n": null, "m": {"a": [1.5, null]}});
         let printed = templates.render(&text, &View::from(Serde(view))).unwrap();
-        assert_eq!(
-            printed,
-            r#"it's <b> true null {"a":[1.5,null]} []"#
-        );
+        assert_eq!(printed, r#"it's <b> true null {"a":[1.5,null]} []"#);
     }
 
     #[test]
