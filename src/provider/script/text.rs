@@ -1,6 +1,6 @@
 //! Templates of a script, compiled once.
 
-use minijinja::{Environment, UndefinedBehavior, Value as View};
+use minijinja::{Environment, Output, State, UndefinedBehavior, Value as View};
 use serde_json::{Map, Value};
 
 /// What came of rendering: the text, or what went wrong in words.
@@ -58,6 +58,7 @@ impl Templates {
     pub fn new() -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+        environment.set_formatter(print);
         Self {
             environment,
             count: 0,
@@ -178,6 +179,20 @@ impl Templates {
     }
 }
 
+/// Prints text as it is, nothing for what is absent, and everything else as JSON: scripts are full of
+/// it, and `None` or `True` would break it.
+fn print(out: &mut Output, _: &mut State, value: &View) -> Result<(), minijinja::Error> {
+    let json = match value.as_str() {
+        Some(text) => return out.write_str(text).map_err(minijinja::Error::from),
+        None if value.is_undefined() => return Ok(()),
+        None => serde_json::to_string(value),
+    };
+    let json = json.map_err(|e| {
+        minijinja::Error::new(minijinja::ErrorKind::BadSerialization, e.to_string())
+    })?;
+    out.write_str(&json).map_err(minijinja::Error::from)
+}
+
 /// Whether a text holds anything that a template engine would touch.
 fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
@@ -213,6 +228,16 @@ mod tests {
             templates.value(&form, &view).unwrap(),
             json!({"a": 3, "b": "3 of 3", "c": [{"y": [1]}, 1.5], "d": null})
         );
+    }
+
+    #[test]
+    fn values_within_a_text_are_printed_as_json() {
+        let mut templates = Templates::new();
+        let text = "{{ t }} {{ f }} {{ n }} {{ m }} [{{ absent }}]";
+        let text = templates.text(text).unwrap();
+        let view = json!({"t": "it's <b>", "f": true, "n": null, "m": {"a": [1.5, null]}});
+        let printed = templates.render(&text, &View::from(Serde(view))).unwrap();
+        assert_eq!(printed, r#"it's <b> true null {"a":[1.5,null]} []"#);
     }
 
     #[test]

@@ -29,7 +29,9 @@ struct Said {
     role: &'static str,
     text: String,
     name: String,
+    #[serde(skip_serializing_if = "Value::is_null")]
     args: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
     result: Value,
     is_error: bool,
 }
