@@ -45,7 +45,10 @@ fn in_value(value: &mut Value, keys: &[String]) -> bool {
                 .fold(false, |f, v| in_value(v, keys) | f);
             let bad: Vec<String> = members
                 .keys()
-                .filter(|name| keys.iter().any(|key| name.contains(key.as_str())))
+                .filter(|name| {
+                    let mut keys = keys.iter().filter(|key| !key.is_empty());
+                    keys.any(|key| name.contains(key.as_str()))
+                })
                 .cloned()
                 .collect();
             for name in bad {

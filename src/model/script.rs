@@ -176,7 +176,7 @@ pub struct Turn {
     /// Model that the reply names. Default: the model's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Id of the reply. Default: one of its own for every model, task, trial and turn.
+    /// Id of the reply. Default: over HTTP, one that no other reply has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Headers of the reply.

@@ -198,6 +198,7 @@ mod tests {
             suite: suite.spec.id.clone(),
             suite_version: "1".to_owned(),
             suite_digest: suite.digest.clone(),
+            files: None,
             tasks: suite.tasks.iter().map(task).collect(),
             arms: trials.iter().enumerate().map(arm).collect(),
             seed: Seed(7),

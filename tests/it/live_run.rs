@@ -71,6 +71,7 @@ fn plan(suite: &Suite, trials: u32) -> Plan {
         suite: suite.spec.id.clone(),
         suite_version: suite.spec.version.clone(),
         suite_digest: suite.digest.clone(),
+        files: None,
         tasks: suite.tasks.iter().map(task).collect(),
         arms: vec![arm("incumbent"), arm("challenger")],
         seed: Seed(7),

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::compiled::{Arguments, Call, Course, Model, Reply, Script, Share, Step};
 use super::text::{Rendered, Text};
 use super::{judge, view};
-use crate::base::{Digest, Error, Result};
+use crate::base::{Error, Result};
 use crate::model::chat::{ChatRequest, Completion, Finish, Message, ToolCall};
 use crate::model::script::{ErrorSpec, ScriptErrorKind, ScriptUsage};
 use crate::model::trace::Usage;
@@ -237,7 +237,7 @@ impl Asked<'_> {
             calls,
             usage: Usage::default(),
             model: Some(reply.model.as_ref().unwrap_or(&self.model.echo).clone()),
-            response_id: Some(reply.id.clone().unwrap_or_else(|| self.id())),
+            response_id: reply.id.clone(),
             cache_hit: cache_hit(&reply.headers),
             opaque: reasoning.iter().map(|r| thinking(r)).collect(),
             attempts: 1,
@@ -263,14 +263,6 @@ impl Asked<'_> {
                 }
             },
         })
-    }
-
-    /// An id of this reply's own.
-    fn id(&self) -> String {
-        let trial = &self.request.trial;
-        let numbers = format!("{}/{}/{}", self.script.seed.0, trial.index, self.turn);
-        let digest = Digest::of_parts(&["scripted reply", self.name, &trial.task, &numbers]);
-        format!("scripted-{}", &digest.as_str()[..24])
     }
 
     /// Tokens as declared, or a quarter of the letters.

@@ -1,6 +1,5 @@
 //! The engine: rates, determinism, turns, errors, judges.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -122,20 +121,7 @@ fn an_answer_depends_on_script_and_request_only() {
 }
 
 #[test]
-fn every_reply_has_an_id_of_its_own_unless_it_is_fixed() {
-    let steady = model(json!({"turns": [{"say": "x", "repeat": 3}]}));
-    let mut ids = HashSet::new();
-    for task in ["a", "b"] {
-        for index in 0..20 {
-            for turn in 0..3 {
-                let mut messages = vec![user("go")];
-                messages.extend((0..turn).map(|_| called(vec![])));
-                let answer = steady.answer(&request(task, index, messages));
-                ids.insert(answer.completion.response_id.unwrap());
-            }
-        }
-    }
-    assert_eq!(ids.len(), 2 * 20 * 3);
+fn an_id_may_be_fixed_as_a_cache_would_give_it() {
     let fixed =
         model(json!({"turns": [{"say": "x", "id": "same", "headers": {"X-Cache": "HIT"}}]}));
     let answer = fixed.answer(&request("t", 5, vec![user("go")]));

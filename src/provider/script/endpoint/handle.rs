@@ -1,6 +1,7 @@
 //! From a request to its reply.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -15,7 +16,7 @@ use super::link::Link;
 use super::record::Recording;
 use super::wire::WireRequest;
 use super::{EndpointOptions, anthropic, anthropic_stream, openai, openai_stream};
-use crate::base::Result;
+use crate::base::{Digest, Result};
 use crate::provider::script::{Script, ScriptedAnswer, view};
 
 /// The header that names the trial of a request: `TASK/INDEX`.
@@ -27,6 +28,9 @@ pub(super) struct Server {
     key: Option<String>,
     recording: Option<Recording>,
     conversations: Conversations,
+    /// What all ids of replies of this process begin with.
+    mark: String,
+    replies: AtomicU64,
 }
 
 /// Protocols.
@@ -48,7 +52,15 @@ impl Server {
             key: options.key.clone(),
             recording: options.record.as_deref().map(Recording::open).transpose()?,
             conversations: Conversations::default(),
+            mark: mark(),
+            replies: AtomicU64::new(0),
         })
+    }
+
+    /// An id that no other reply has, of this process or another: who finds one twice met a cache.
+    fn reply_id(&self) -> String {
+        let number = self.replies.fetch_add(1, Ordering::Relaxed);
+        format!("scripted-{}-{number}", self.mark)
     }
 
     fn may_ask(&self, headers: &HeaderMap) -> bool {
@@ -129,6 +141,14 @@ impl Dialect {
     }
 }
 
+/// Tells this process from others.
+fn mark() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |n| n.as_nanos());
+    let digest = Digest::of_parts(&[&nanos.to_string(), &std::process::id().to_string()]);
+    digest.short().to_owned()
+}
+
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
@@ -200,10 +220,12 @@ async fn answer(
         Err(problem) => return refusal(dialect, 400, &problem),
     };
     let opening = server.identify(&mut request, headers);
-    let Some(answer) = server.script.answer(&request.model, &request.chat) else {
+    let Some(mut answer) = server.script.answer(&request.model, &request.chat) else {
         let message = format!("the model `{}` does not exist", request.model);
         return refusal(dialect, 404, &message);
     };
+    let id = &mut answer.completion.response_id;
+    id.get_or_insert_with(|| server.reply_id());
     let strikes = server.strikes(&request, &answer, opening);
     if let Some(delay) = answer.completion.declared_ms.filter(|ms| *ms > 0) {
         tokio::time::sleep(Duration::from_millis(delay)).await;
