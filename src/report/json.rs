@@ -47,7 +47,7 @@ mod tests {
             "accounting",
             "estimates",
             "comparisons",
-                "drift",
+            "drift",
             "gate",
         ];
         let places: Vec<usize> = order
@@ -83,7 +83,7 @@ mod tests {
             "gate",
             "infrastructure",
             "input_differs",
-                "live",
+            "live",
             "notices",
             "reporting_rules",
             "robustness",
