@@ -167,10 +167,7 @@ pub fn decide(input: &DecideInput) -> Decision {
         return stopped(input, Word::Inconclusive, "uncalibrated", notices);
     }
     match input.schedule {
-        state @ (ScheduleState::NotInterleaved | ScheduleState::Drift) => {
-            if state == ScheduleState::Drift {
-                notices.push(Notice::code("drift"));
-            }
+        ScheduleState::NotInterleaved | ScheduleState::Drift => {
             return stopped(input, Word::Inconclusive, "schedule", notices);
         }
         ScheduleState::Assumed => notices.push(Notice::code("schedule_assumed")),
@@ -297,7 +294,7 @@ mod tests {
         let reason_and_notices = |input: &DecideInput| {
             let got = decide(input);
             let codes: Vec<String> = got.notices.into_iter().map(|n| n.code).collect();
-            assert_eq!(codes[0], "bounds_disagree", "{:?}", got.reason);
+            assert_eq!(codes, ["bounds_disagree"], "{:?}", got.reason);
             got.reason
         };
         assert_eq!(reason_and_notices(&plain), None);

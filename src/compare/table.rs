@@ -260,7 +260,7 @@ fn finish(
     comparing: &Comparing,
     metric: Metric,
     segment: &Segment,
-    found: Contrasted,
+    mut found: Contrasted,
     p_adjusted: Option<f64>,
     cost_per_task: Option<f64>,
 ) -> Compared {
@@ -280,6 +280,9 @@ fn finish(
         schedule: comparing.schedule_of(metric.dimension()),
         missing: Some(found.missing),
     };
+    if input.schedule == ScheduleState::Drift {
+        found.notices.push("drift".to_owned());
+    }
     let decision = decide(&input);
     let question = Question {
         metric: &metric,

@@ -80,8 +80,19 @@ pub struct RunStore {
     pub(super) plan: PlanFile,
     /// Whether this process made the run.
     new: bool,
-    /// Held open for its lock.
-    lock: File,
+    /// Held for the lifetime of the store.
+    lock: Lock,
+}
+
+/// The lock of a run folder; given back explicitly, because a process that is being started at this
+/// moment by another thread holds a copy of the file, and with it the lock, until it runs its program.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If this fails, the lock goes with the last copy of the file.
+        let _ = self.0.unlock();
+    }
 }
 
 impl RunStore {
@@ -299,7 +310,7 @@ fn refuse_foreign_folder(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn lock(dir: &Path) -> Result<File> {
+fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
     let mut lock = OpenOptions::new()
         .read(true)
@@ -332,7 +343,7 @@ fn lock(dir: &Path) -> Result<File> {
         .and_then(|_| writeln!(lock, "{}", std::process::id()));
     // The process id is only for the other process's message; the lock holds without it.
     let _ = note;
-    Ok(lock)
+    Ok(Lock(lock))
 }
 
 fn database(dir: &Path) -> Result<Connection> {
