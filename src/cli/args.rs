@@ -260,11 +260,12 @@ pub enum StatsCommand {
 
 #[derive(Debug, clap::Args)]
 pub struct CoverageArgs {
-    /// Method id, e.g. sen_cp or bp_hall
+    /// Method id, e.g. sen_cp or bp_hall; an unknown one lists all
     #[arg(long)]
     pub method: String,
     /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, difficulty, clusters,
-    /// differences, breaks, difference-clusters, amounts, judged
+    /// differences, breaks, difference-clusters, amounts, counts, judged, judged-levels,
+    /// judged-pairs, judged-tasks, judged-tasks-weighted, times, sequences, recovery, agreement
     #[arg(long, conflicts_with = "cells")]
     pub grid: Option<String>,
     /// JSON file with one design, or an array of designs

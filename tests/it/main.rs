@@ -11,6 +11,7 @@ mod calculator;
 mod common;
 mod coverage;
 mod coverage_judged;
+mod coverage_kinds;
 mod faults_end_to_end;
 mod faults_grading;
 mod faults_judge;

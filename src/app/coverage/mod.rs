@@ -45,14 +45,21 @@
 //! drawn at all in .9¹⁵ = .21 of the samples of 15 clusters: weight clusters equally. Ratios miss
 //! where the tasks' own changes are lognormal with spread 1: the heavy tail is not in the sample.
 
+pub mod agreement;
+pub mod amounts;
 pub mod cell;
 pub mod counts;
 mod draw;
 pub mod grid;
 pub mod judged;
+pub mod judged_tasks;
 pub mod levels;
 pub mod method;
 pub mod pairs;
+pub mod recovery;
+pub mod scores;
+pub mod sequences;
+pub mod times;
 mod truth;
 
 use rayon::prelude::*;

@@ -26,6 +26,12 @@ pub const NAMES: &[&str] = &[
     "judged-levels",
     "judged-pairs",
     "counts",
+    "judged-tasks",
+    "judged-tasks-weighted",
+    "times",
+    "sequences",
+    "recovery",
+    "agreement",
 ];
 
 /// The cells of a named grid.
@@ -47,24 +53,25 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
         "breaks" => differences::breaks(),
         "difference-clusters" => differences::difference_clusters(),
         "amounts" => amounts(),
-        "judged" => super::judged::grid()
-            .into_iter()
-            .map(Cell::Judged)
-            .collect(),
-        "judged-levels" => super::levels::grid()
-            .into_iter()
-            .map(Cell::Levels)
-            .collect(),
-        "judged-pairs" => super::pairs::grid().into_iter().map(Cell::Pairs).collect(),
-        "counts" => super::counts::grid()
-            .into_iter()
-            .map(Cell::Counts)
-            .collect(),
+        "judged" => cells(super::judged::grid(), Cell::Judged),
+        "judged-levels" => cells(super::levels::grid(), Cell::Levels),
+        "judged-pairs" => cells(super::pairs::grid(), Cell::Pairs),
+        "counts" => cells(super::counts::grid(), Cell::Counts),
+        "judged-tasks" => cells(super::judged_tasks::grid(), Cell::JudgedTasks),
+        "judged-tasks-weighted" => cells(super::judged_tasks::weighted_grid(), Cell::JudgedTasks),
+        "times" => cells(super::times::grid(), Cell::Times),
+        "sequences" => cells(super::sequences::grid(), Cell::Sequence),
+        "recovery" => cells(super::recovery::grid(), Cell::Recovery),
+        "agreement" => cells(super::agreement::grid(), Cell::Agreement),
         _ => {
             return Err(Error::input(format!("no grid `{name}`"))
                 .hint(format!("one of {}", NAMES.join(", "))));
         }
     })
+}
+
+fn cells<T>(designs: Vec<T>, kind: fn(T) -> Cell) -> Vec<Cell> {
+    designs.into_iter().map(kind).collect()
 }
 
 /// METHODS 4: lognormal amounts, at three quantiles and with three spreads of the change.
