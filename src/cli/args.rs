@@ -265,7 +265,8 @@ pub struct CoverageArgs {
     pub method: String,
     /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, difficulty, clusters,
     /// differences, breaks, difference-clusters, amounts, counts, judged, judged-levels,
-    /// judged-pairs, judged-tasks, judged-tasks-weighted, times, sequences, recovery, agreement
+    /// judged-pairs, judged-tasks, judged-tasks-pool, judged-tasks-weighted, times, times-clustered,
+    /// sequences, sequences-even, sequences-loss, recovery, agreement, agreement-tasks
     #[arg(long, conflicts_with = "cells")]
     pub grid: Option<String>,
     /// JSON file with one design, or an array of designs

@@ -186,19 +186,45 @@ fn normal(table: &Table, weights: Weights, level: Level) -> Option<Limits> {
     })
 }
 
-/// METHODS 8 names no grid: two categories at three rates of agreement and three prevalences, and
-/// three ordered categories; independent items, and tasks of four items that are alike.
+/// METHODS 8 names no grid: independent items in two categories at three rates of agreement and three
+/// prevalences, and in three ordered categories.
 pub(super) fn grid() -> Vec<AgreementCell> {
+    cells(&[50, 200, 1000], 1, 0.0)
+}
+
+/// The same in tasks of four items that are mostly rated as their task.
+pub(super) fn task_grid() -> Vec<AgreementCell> {
+    cells(&[50, 200], 4, 0.7)
+}
+
+fn cells(tasks: &[u32], items: u32, shared: f64) -> Vec<AgreementCell> {
+    let mut cells = vec![];
+    for &units in tasks {
+        for (label, shares, weights) in raters() {
+            cells.push(AgreementCell {
+                name: Some(format!("G={units} items={items} shared={shared} {label}")),
+                units,
+                items,
+                shared,
+                shares,
+                weights,
+            });
+        }
+    }
+    cells
+}
+
+fn raters() -> Vec<(String, Vec<Vec<f64>>, KappaWeights)> {
     let two = |rate: f64, right: f64| {
         let (hit, miss) = (rate * right, rate * (1.0 - right));
         let (wrong, correct) = ((1.0 - rate) * (1.0 - right), (1.0 - rate) * right);
         vec![vec![hit, miss], vec![wrong, correct]]
     };
-    let mut designs = vec![];
+    let mut raters = vec![];
     for rate in [0.5, 0.8, 0.95] {
         for right in [0.7, 0.9, 0.97] {
             let label = format!("prevalence={rate} right={right}");
-            designs.push((label, two(rate, right), KappaWeights::Nominal));
+            raters.push((label, two(rate, right), KappaWeights::Nominal));
         }
     }
     let three = vec![
@@ -206,27 +232,8 @@ pub(super) fn grid() -> Vec<AgreementCell> {
         vec![0.05, 0.3, 0.05],
         vec![0.01, 0.08, 0.25],
     ];
-    designs.push(("three ordered".to_owned(), three, KappaWeights::Quadratic));
-    let mut cells = vec![];
-    for (units, items, shared) in [
-        (50u32, 1u32, 0.0),
-        (200, 1, 0.0),
-        (1000, 1, 0.0),
-        (50, 4, 0.7),
-        (200, 4, 0.7),
-    ] {
-        for (label, shares, weights) in &designs {
-            cells.push(AgreementCell {
-                name: Some(format!("G={units} items={items} shared={shared} {label}")),
-                units,
-                items,
-                shared,
-                shares: shares.clone(),
-                weights: *weights,
-            });
-        }
-    }
-    cells
+    raters.push(("three ordered".to_owned(), three, KappaWeights::Quadratic));
+    raters
 }
 
 #[cfg(test)]

@@ -258,28 +258,26 @@ fn label(trial: Trial) -> TaskLabel {
     }
 }
 
-/// METHODS 9.2, clustering: tasks that are alike, that differ, and that nearly always or never pass;
-/// labels by task and by level; five trials, or one for easy and ten for hard tasks.
-pub(super) fn grid() -> Vec<JudgedTasksCell> {
+/// METHODS 9.2, clustering: tasks that are alike, that differ, and that always or never pass; five
+/// trials each, or one for easy and ten for hard tasks.
+pub(super) fn grid(choice: LabelChoice) -> Vec<JudgedTasksCell> {
     let mut cells = vec![];
     for (units, labels) in [(60u32, 30u32), (200, 50), (200, 100), (1000, 200)] {
-        for choice in [LabelChoice::TaskThenTrial, LabelChoice::LevelPool] {
-            for (label, types) in shapes() {
-                for (sensitivity, specificity) in [(0.95, 0.95), (0.9, 0.7)] {
-                    let cell = JudgedTasksCell {
-                        name: None,
-                        units,
-                        size: 1,
-                        trials: 5,
-                        labels,
-                        choice,
-                        sensitivity,
-                        specificity,
-                        types: types.clone(),
-                        weights: CellWeights::EqualTask,
-                    };
-                    cells.push(cell.titled(label));
-                }
+        for (label, types) in shapes() {
+            for (sensitivity, specificity) in [(0.95, 0.95), (0.9, 0.7)] {
+                let cell = JudgedTasksCell {
+                    name: None,
+                    units,
+                    size: 1,
+                    trials: 5,
+                    labels,
+                    choice,
+                    sensitivity,
+                    specificity,
+                    types: types.clone(),
+                    weights: CellWeights::EqualTask,
+                };
+                cells.push(cell.titled(label));
             }
         }
     }
@@ -290,15 +288,13 @@ pub(super) fn grid() -> Vec<JudgedTasksCell> {
 /// rate, larger where it is low, and larger where it is high.
 pub(super) fn weighted_grid() -> Vec<JudgedTasksCell> {
     let mut cells = vec![];
-    for cell in grid().into_iter().filter(|c| c.units > 60) {
-        if cell.units == 200 && cell.choice == LabelChoice::TaskThenTrial {
-            let clustered = JudgedTasksCell {
-                units: cell.units / 4,
-                size: 4,
-                ..cell.clone()
-            };
-            cells.push(clustered.renamed("clusters of 4"));
-        }
+    for cell in grid(LabelChoice::TaskThenTrial) {
+        let clustered = JudgedTasksCell {
+            units: cell.units / 4,
+            size: 4,
+            ..cell.clone()
+        };
+        cells.push(clustered.renamed("clusters of 4"));
         for (label, factors) in [
             ("unrelated", None),
             ("heavier-where-low", Some((1.0, 3.0))),

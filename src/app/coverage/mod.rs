@@ -283,18 +283,19 @@ pub struct Summary {
     pub mean_coverage: f64,
     /// Largest one-sided miss.
     pub largest_miss: f64,
+    /// Largest share of replicates without interval, which count as not covered.
+    pub most_undefined: f64,
 }
 
 /// Summarises results; `None` without any.
 pub fn summary(results: &[CellResult]) -> Option<Summary> {
     let count = results.len();
+    let largest = |of: fn(&CellResult) -> f64| results.iter().map(of).fold(0.0, f64::max);
     (count > 0).then(|| Summary {
         cells: count,
         min_coverage: results.iter().map(|r| r.coverage).fold(1.0, f64::min),
         mean_coverage: crate::stats::sum::sum(results.iter().map(|r| r.coverage)) / count as f64,
-        largest_miss: results
-            .iter()
-            .map(|r| r.miss_above.max(r.miss_below))
-            .fold(0.0, f64::max),
+        largest_miss: largest(|r| r.miss_above.max(r.miss_below)),
+        most_undefined: largest(|r| r.undefined),
     })
 }

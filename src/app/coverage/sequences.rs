@@ -172,19 +172,38 @@ fn narrowed(all: Limits, limits: Limits, scale: impl Fn(f64) -> f64) -> Option<L
     (lower <= upper).then_some(Limits { lower, upper })
 }
 
-/// METHODS 7 names runs of 200 to 1000 tasks; the differences are chosen here, without a mean
-/// difference and with a loss of a tenth.
-pub(super) fn grid() -> Vec<SequenceCell> {
-    let kinds: [(&str, &[(f64, f64)]); 8] = [
+/// METHODS 7 names runs of 200 to 1000 tasks; the differences are chosen here. Single trials of equal
+/// arms: every task, a fifth or a fiftieth discordant.
+pub(super) fn even_grid() -> Vec<SequenceCell> {
+    cells(&[
         ("discordant=1", &[(0.5, 1.0), (0.5, -1.0)]),
         ("discordant=.2", &[(0.1, 1.0), (0.1, -1.0), (0.8, 0.0)]),
         ("discordant=.02", &[(0.01, 1.0), (0.01, -1.0), (0.98, 0.0)]),
+    ])
+}
+
+/// The same, and breaks or gains that small changes elsewhere make up for.
+pub(super) fn grid() -> Vec<SequenceCell> {
+    let skewed = cells(&[
         ("break-small-gains", &[(0.05, -0.95), (0.95, 0.05)]),
         ("gain-small-losses", &[(0.05, 0.95), (0.95, -0.05)]),
+    ]);
+    [even_grid(), skewed].concat()
+}
+
+/// B is worse by a tenth.
+pub(super) fn loss_grid() -> Vec<SequenceCell> {
+    cells(&[
         ("loss=.1 breaks", &[(0.1, -1.0), (0.9, 0.0)]),
         ("loss=.1 everywhere", &[(0.5, -0.3), (0.5, 0.1)]),
         ("loss=.1 noisy", &[(0.45, 1.0), (0.55, -1.0)]),
-    ];
+    ])
+}
+
+/// A name and the kinds of differences, each with its mass.
+type Kinds<'a> = (&'a str, &'a [(f64, f64)]);
+
+fn cells(kinds: &[Kinds]) -> Vec<SequenceCell> {
     let mut cells = vec![];
     for tasks in [200u32, 500, 1000] {
         for (label, types) in kinds {

@@ -153,24 +153,21 @@ fn exponential(rate: f64, stream: &mut Stream) -> f64 {
 
 /// METHODS 4.4 names no grid: caps that cut off two fifths and a tenth of independent times, with and
 /// without loss.
-pub(super) fn grid() -> Vec<TimesCell> {
+pub(super) fn grid(trials: u32) -> Vec<TimesCell> {
     let mut cells = vec![];
     for units in [30u32, 100, 300] {
-        for trials in [1u32, 3] {
-            for frailty in [0.0, 1.0] {
-                for (cap, loss) in [(0.9, 0.0), (2.3, 0.0), (2.3, 0.3)] {
-                    let name =
-                        format!("G={units} m={trials} frailty={frailty} cap={cap} loss={loss}");
-                    cells.push(TimesCell {
-                        name: Some(name),
-                        units,
-                        trials,
-                        frailty,
-                        cap,
-                        loss,
-                        at: 0.8,
-                    });
-                }
+        for frailty in [0.0, 1.0] {
+            for (cap, loss) in [(0.9, 0.0), (2.3, 0.0), (2.3, 0.3)] {
+                let name = format!("G={units} m={trials} frailty={frailty} cap={cap} loss={loss}");
+                cells.push(TimesCell {
+                    name: Some(name),
+                    units,
+                    trials,
+                    frailty,
+                    cap,
+                    loss,
+                    at: 0.8,
+                });
             }
         }
     }

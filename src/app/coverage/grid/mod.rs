@@ -7,6 +7,10 @@ mod differences;
 mod rates;
 
 use super::cell::{AmountCell, Cell};
+use super::judged_tasks::{
+    self,
+    LabelChoice::{LevelPool, TaskThenTrial},
+};
 use crate::base::{Error, Result};
 
 /// The grids, by name.
@@ -27,11 +31,16 @@ pub const NAMES: &[&str] = &[
     "judged-pairs",
     "counts",
     "judged-tasks",
+    "judged-tasks-pool",
     "judged-tasks-weighted",
     "times",
+    "times-clustered",
     "sequences",
+    "sequences-even",
+    "sequences-loss",
     "recovery",
     "agreement",
+    "agreement-tasks",
 ];
 
 /// The cells of a named grid.
@@ -57,12 +66,18 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
         "judged-levels" => cells(super::levels::grid(), Cell::Levels),
         "judged-pairs" => cells(super::pairs::grid(), Cell::Pairs),
         "counts" => cells(super::counts::grid(), Cell::Counts),
-        "judged-tasks" => cells(super::judged_tasks::grid(), Cell::JudgedTasks),
-        "judged-tasks-weighted" => cells(super::judged_tasks::weighted_grid(), Cell::JudgedTasks),
-        "times" => cells(super::times::grid(), Cell::Times),
+        "judged-tasks" => cells(judged_tasks::grid(TaskThenTrial), Cell::JudgedTasks),
+        "judged-tasks-pool" => cells(judged_tasks::grid(LevelPool), Cell::JudgedTasks),
+        "judged-tasks-weighted" => cells(judged_tasks::weighted_grid(), Cell::JudgedTasks),
+        "times" => cells(super::times::grid(1), Cell::Times),
+        "times-clustered" => cells(super::times::grid(3), Cell::Times),
         "sequences" => cells(super::sequences::grid(), Cell::Sequence),
+        // A sign test needs single trials and equal arms, non-inferiority a loss.
+        "sequences-even" => cells(super::sequences::even_grid(), Cell::Sequence),
+        "sequences-loss" => cells(super::sequences::loss_grid(), Cell::Sequence),
         "recovery" => cells(super::recovery::grid(), Cell::Recovery),
         "agreement" => cells(super::agreement::grid(), Cell::Agreement),
+        "agreement-tasks" => cells(super::agreement::task_grid(), Cell::Agreement),
         _ => {
             return Err(Error::input(format!("no grid `{name}`"))
                 .hint(format!("one of {}", NAMES.join(", "))));
