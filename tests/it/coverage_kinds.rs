@@ -33,19 +33,20 @@ fn coverage(method: &str, text: &str, replicates: u32) -> f64 {
 fn every_new_kind_runs_on_its_grid() {
     for (method, grid, replicates) in [
         ("kaplan_meier_survival", "times", 200),
-        ("kaplan_meier_median_clustered", "times", 50),
-        ("restricted_mean_clustered", "times", 50),
+        ("kaplan_meier_median_clustered", "times", 30),
+        ("restricted_mean_clustered", "times", 30),
         ("betting_capital_hedged", "sequences", 200),
         ("recovery_given_reached", "recovery", 200),
         ("recovery_bounds", "recovery", 200),
-        ("cohen_kappa_bca_items", "agreement", 50),
+        ("cohen_kappa_bca_items", "agreement", 30),
         ("post_stratified_cp", "judged-tasks", 200),
         ("post_stratified_cp", "judged-tasks-weighted", 200),
     ] {
         let mut cells = named(grid).unwrap();
         cells.truncate(4);
         for result in run(method, cells, replicates) {
-            assert!(result.coverage > 0.8, "{method} {grid} {result:?}");
+            // Of 30 replicates, so few are wrong by chance.
+            assert!(result.coverage > 0.75, "{method} {grid} {result:?}");
             assert!(result.undefined < 0.05, "{method} {grid} {result:?}");
         }
     }
@@ -54,12 +55,12 @@ fn every_new_kind_runs_on_its_grid() {
 /// Three trials of one task are no three tasks: one curve of all trials is too sure of itself.
 #[test]
 fn trials_of_one_task_are_not_independent_times() {
-    let design =
-        r#"{"times": {"units": 100, "trials": 10, "frailty": 2.0, "cap": 3.0, "at": 0.8}}"#;
+    let design = r#"{"times": {"units": 60, "trials": 8, "frailty": 2.0, "cap": 3.0, "at": 0.8}}"#;
     let pooled = coverage("kaplan_meier_median", design, 300);
-    let clustered = coverage("kaplan_meier_median_clustered", design, 150);
+    let clustered = coverage("kaplan_meier_median_clustered", design, 60);
     assert!(pooled < 0.8, "{pooled}");
-    assert!(clustered > 0.88, "{clustered}");
+    // Four standard errors of 60 replicates below .94.
+    assert!(clustered > 0.82, "{clustered}");
 }
 
 #[test]
@@ -156,11 +157,11 @@ fn each_recovery_has_its_own_truth() {
 fn kappa_over_items_of_tasks_is_too_sure() {
     let design = r#"{"agreement": {"units": 60, "items": 6, "shared": 1.0,
         "shares": [[0.35, 0.1], [0.1, 0.45]]}}"#;
-    let items = coverage("cohen_kappa_bca_items", design, 100);
-    let tasks = coverage("cohen_kappa_bca_tasks", design, 100);
+    let items = coverage("cohen_kappa_bca_items", design, 60);
+    let tasks = coverage("cohen_kappa_bca_tasks", design, 60);
     assert!(items < 0.75, "{items}");
-    // Four standard errors of 100 replicates below .94.
-    assert!(tasks > 0.84, "{tasks}");
+    // Four standard errors of 60 replicates below .94.
+    assert!(tasks > 0.82, "{tasks}");
 }
 
 #[test]

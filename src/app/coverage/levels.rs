@@ -121,24 +121,23 @@ impl LevelsCell {
     }
 }
 
-/// Judges of three to five levels, sharp, blurred and useless, labelled at random and by quota.
-/// METHODS 9.2 names no judges; the useless ones are what is hardest.
+/// Judges of three to five levels, sharp, blurred and useless, labelled at random. METHODS 9.2 names no
+/// judges; the useless ones are what is hardest.
 pub(super) fn grid() -> Vec<LevelsCell> {
+    cells(&[20, 50, 100, 200], false)
+}
+
+/// The same, labelled by quotas.
+pub(super) fn quota_grid() -> Vec<LevelsCell> {
+    cells(&[10, 30], true)
+}
+
+fn cells(labels: &[u32], quota: bool) -> Vec<LevelsCell> {
+    let way = if quota { "quota" } else { "random" };
     let mut cells = vec![];
     for items in [200u32, 1000, 5000] {
-        for (labels, quota) in [
-            (20, false),
-            (50, false),
-            (100, false),
-            (200, false),
-            (10, true),
-            (30, true),
-        ] {
-            if 2 * labels > items {
-                continue;
-            }
+        for &labels in labels.iter().filter(|n| 2 * **n <= items) {
             for (label, levels) in judges() {
-                let way = if quota { "quota" } else { "random" };
                 cells.push(LevelsCell {
                     name: Some(format!("N={items} n={labels} {way} {label}")),
                     items,

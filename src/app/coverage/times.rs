@@ -120,7 +120,8 @@ impl TimesCell {
         };
         let interval = interval.ok()?.interval;
         Some(Limits {
-            lower: interval.low,
+            // A limit that is not reached lies beyond the watch, and says no more than that.
+            lower: interval.low.min(self.cap),
             upper: interval.high,
         })
     }
@@ -133,8 +134,8 @@ impl TimesCell {
         }
         let median = curve.median();
         Some(Limits {
-            lower: median.lower?,
-            // A median that is not reached may be anything above.
+            // What is not reached lies beyond the watch, and may be anything there.
+            lower: median.lower.unwrap_or(curve.last),
             upper: median.upper.unwrap_or(f64::INFINITY),
         })
     }
