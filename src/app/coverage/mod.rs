@@ -111,10 +111,11 @@
 //! | `recovery_bounds`, `recovery` | 144 | .949/.994 | |
 //! | `cohen_kappa_bca_items`, `agreement`, 200 items, 500 replicates | 10 | .940/.961 | |
 //! | the same, 50 items | 10 | .730/.876 | |
+//!
 //! - Of sequences, one minus coverage is the share of false stops. METHODS has at most .018 for the
-//!   betting capital and .029 for the sign e-value. Here they reach .039 and .040, at 1000 tasks of
-//!   which each is won or lost, where most is bet; the guarantee is .05. The t interval at every tenth
-//!   task stops falsely in up to .38 of such runs (METHODS: .33).
+//!   betting capital and .029 for the sign e-value. Here they reach .039 (1000 tasks) and .040 (200),
+//!   where every task is won or lost and most is bet; the guarantee is .05. The t interval at every
+//!   tenth task stops falsely in up to .38 of such runs (METHODS: .33).
 //! - Recovery: among samples with an interval. In up to .13 of the samples of five tasks no fault fires
 //!   at all; the command counts these as not covered. .914 weighs trials, where 5 % of 50 tasks recover
 //!   badly and reach their fault three times as often: equal task weights, which the product decides
