@@ -74,7 +74,7 @@
 //! | `post_stratified_levels`, `judged-levels` | 66 | .933/.975 | .932 (9.2) |
 //! | `post_stratified_levels`, `judged-levels-quota` | 36 | .923/.969 | |
 //! | `post_stratified_cp`, `judged-tasks` | 32 | .954/.977 | .947 (9.2) |
-//! | `post_stratified_cp`, `judged-tasks-weighted`, `--most-units 200`, not refined | 96 | .909/.980 | |
+//! | `post_stratified_cp`, `judged-tasks-weighted`, not refined | 128 | .909/.978 | |
 //! | `post_stratified_cp`, `judged-tasks-pool`, not refined | 32 | .621/.954 | .955 (9.2) |
 //! | `ppi_paired_bp_hall`, `judged-pairs` | 162 | .943/.995 | .949 (9.4) |
 //!
@@ -111,6 +111,8 @@
 //! | `recovery_bounds`, `recovery` | 144 | .949/.994 | |
 //! | `cohen_kappa_bca_items`, `agreement`, 200 items, 500 replicates | 10 | .940/.961 | |
 //! | the same, 50 items | 10 | .730/.876 | |
+//! | `cohen_kappa_bca_tasks`, `agreement-tasks`, 200 tasks, 300 replicates | 10 | .933/.951 | |
+//! | the same, 50 tasks | 10 | .870/.929 | |
 //!
 //! - Of sequences, one minus coverage is the share of false stops. METHODS has at most .018 for the
 //!   betting capital and .029 for the sign e-value. Here they reach .039 (1000 tasks) and .040 (200),
