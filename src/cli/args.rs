@@ -247,11 +247,14 @@ pub enum StatsCommand {
 
 #[derive(Debug, clap::Args)]
 pub struct CoverageArgs {
-    /// Method id, e.g. sen_cp or bp_hall
+    /// Method id, e.g. sen_cp or bp_hall; an unknown one lists all
     #[arg(long)]
     pub method: String,
-    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, difficulty, clusters,
-    /// differences, breaks, difference-clusters, amounts, judged
+    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, graded, difficulty,
+    /// clusters, differences, breaks, difference-clusters, amounts, counts, recovery, judged,
+    /// judged-levels, judged-levels-quota, judged-pairs, judged-tasks, judged-tasks-pool,
+    /// judged-tasks-weighted, times, times-clustered, sequences, sequences-even, sequences-loss,
+    /// agreement, agreement-tasks
     #[arg(long, conflicts_with = "cells")]
     pub grid: Option<String>,
     /// JSON file with one design, or an array of designs

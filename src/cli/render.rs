@@ -358,8 +358,12 @@ pub fn coverage(cells: &[CellResult], format: Format) -> Result<u8> {
     }
     if let Some(summary) = coverage::summary(cells) {
         talk(&format!(
-            "{} cells: coverage at least {:.4}, mean {:.4}, largest one-sided miss {:.4}",
-            summary.cells, summary.min_coverage, summary.mean_coverage, summary.largest_miss
+            "{} cells: coverage at least {:.4}, mean {:.4}, largest one-sided miss {:.4}, no interval in at most {:.4}",
+            summary.cells,
+            summary.min_coverage,
+            summary.mean_coverage,
+            summary.largest_miss,
+            summary.most_undefined
         ));
     }
     Ok(0)

@@ -1,16 +1,12 @@
 //! Integration tests: one binary, so that the library is linked once.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    clippy::print_stdout
-)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
 
 mod bad_input;
 mod calculator;
 mod common;
 mod coverage;
 mod coverage_judged;
+mod coverage_kinds;
 mod endpoint;
 mod faults_end_to_end;
 mod faults_grading;
