@@ -2,6 +2,7 @@
 
 pub mod contrast;
 pub mod decision;
+pub mod futility;
 pub mod gate;
 pub mod orient;
 pub mod robustness;

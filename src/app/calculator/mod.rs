@@ -54,6 +54,8 @@ pub const METHODS: &[&str] = &[
     "beta_mixture_sign_e_value",
     "betting_capital_hedged",
     "betting_cs",
+    "betting_futility",
+    "betting_noninferiority",
     "bonett_price",
     "bp_hall",
     "bp_hall_from_trials",
