@@ -10,7 +10,7 @@ use crate::load::document::Document;
 use crate::load::shape::Shape;
 use crate::load::suite::newer_format;
 use crate::load::{combined, place, schema};
-use crate::model::arm::{Arm, ArmSpec, ArmsSpec, RecordedArm};
+use crate::model::arm::{Arm, ArmSpec, ArmsSpec, Price, RecordedArm};
 
 /// The newest format of `arms.yaml` that this version reads.
 const ARMS_FORMAT: u32 = 1;
@@ -42,6 +42,23 @@ pub fn arms(file: &Path, content: ContentDigest) -> Result<Vec<Arm>> {
     } else {
         Err(combined(file, problems))
     }
+}
+
+/// The arms of a file with their prices, in the order of their names; what arms recorded is not read.
+///
+/// # Errors
+///
+/// All problems at once, each with file and line.
+pub fn prices(file: &Path) -> Result<Vec<(ArmId, Option<Price>)>> {
+    let mut problems = vec![];
+    let read = read(file, &mut problems);
+    if !problems.is_empty() {
+        return Err(combined(file, problems));
+    }
+    let price = |arm: FoundArm| match arm.spec {
+        ArmSpec::Recorded(recorded) => (arm.id, recorded.price),
+    };
+    Ok(read.sound.into_iter().map(price).collect())
 }
 
 /// Lists all problems of an arms file, without reading what the arms recorded.

@@ -25,7 +25,7 @@ mod yaml;
 
 use std::path::Path;
 
-pub use arms::{ContentDigest, arms, validate_arms};
+pub use arms::{ContentDigest, arms, prices, validate_arms};
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use suite::{LoadedSuite, suite, validate_suite};
 pub use validate::{CheckTraces, Validation, validate};
