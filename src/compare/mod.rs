@@ -4,6 +4,7 @@ pub mod contrast;
 pub mod decision;
 pub mod futility;
 pub mod gate;
+mod locked;
 pub mod orient;
 pub mod robustness;
 pub mod rules;

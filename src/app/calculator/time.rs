@@ -16,7 +16,7 @@ use crate::stats::sequential::{
     BettingCs, HedgedCapital, NonInferiority, non_inferiority_is_futile, sign_e_value,
 };
 use crate::stats::survival::{Censored, KaplanMeier, kaplan_meier};
-use crate::stats::undefined::Defined;
+use crate::stats::undefined::{Defined, Undefined};
 
 pub(super) fn method(name: &str) -> Option<Method> {
     Some(match name {
@@ -218,15 +218,18 @@ fn median(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         Ok(curve) => curve.median(),
         Err(reason) => return Ok(defined("estimate", Err(reason))),
     };
-    // A limit that is null here was not reached: the data do not bound it.
-    let unreached = |limit: Option<f64>| limit.is_none().then_some("not_reached");
     Ok(Answer::new()
-        .number("estimate", median.estimate)
-        .number("lower", median.lower)
-        .number("upper", median.upper)
-        .why("lower_reason", unreached(median.lower))
-        .why("upper_reason", unreached(median.upper))
-        .reason(median.estimate.is_none().then_some("median_not_reached")))
+        .number("estimate", median.estimate.ok())
+        .number("lower", median.lower.ok())
+        .number("upper", median.upper.ok())
+        .why("lower_reason", why(median.lower))
+        .why("upper_reason", why(median.upper))
+        .reason(why(median.estimate)))
+}
+
+/// The reason of something undefined.
+fn why<T>(defined: Defined<T>) -> Option<&'static str> {
+    defined.err().map(Undefined::code)
 }
 
 fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
@@ -236,15 +239,10 @@ fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         Err(reason) => return Ok(defined("survival", Err(reason))),
     };
     let (survival, limits) = (curve.survival_at(at), curve.limits_at(at));
-    // The log-log scale ends where the curve is 1 or 0.
-    let at_an_end = survival.is_some() && limits.is_none();
     Ok(Answer::new()
-        .number("survival", survival)
-        .number("lower", limits.map(|l| l.lower))
-        .number("upper", limits.map(|l| l.upper))
-        .why(
-            "limits_reason",
-            at_an_end.then_some("limit_undefined_at_0_or_1"),
-        )
-        .reason(survival.is_none().then_some("beyond_follow_up")))
+        .number("survival", survival.ok())
+        .number("lower", limits.ok().map(|l| l.lower))
+        .number("upper", limits.ok().map(|l| l.upper))
+        .why("limits_reason", why(limits).filter(|_| survival.is_ok()))
+        .reason(why(survival)))
 }
