@@ -19,7 +19,7 @@ pub struct SelfConsistency {
 /// It bounds reproducibility, not correctness: a judge that always passes is perfectly consistent.
 /// `None` is an unusable repeat.
 ///
-/// Unreliable with few items, and where one answer is so common that repeats agree by chance.
+/// Unreliable under about 30 items (rule of thumb), and where one answer is so common that repeats agree by chance.
 ///
 /// # Errors
 ///

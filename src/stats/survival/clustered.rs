@@ -10,7 +10,7 @@ use crate::stats::undefined::{Defined, Undefined};
 /// Every task counts the same: each of its m trials carries 1/m. An infinite limit says that the
 /// median is not reached; an infinite estimate too.
 ///
-/// Unreliable under 30 tasks, and where the curve is flat near one half.
+/// Unreliable under 30 tasks (rule of thumb), and where the curve is flat near one half.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn median_interval(tasks: &[Vec<Censored>], plan: &Resampling) -> Defined<Bo
 /// Restricted mean time over tasks with percentile limits from resampled tasks, method id
 /// `restricted_mean_clustered`; weights as [`median_interval`].
 ///
-/// Unreliable under 30 tasks, and near a horizon that few tasks reach.
+/// Unreliable under 30 tasks (rule of thumb), and near a horizon that few tasks reach.
 ///
 /// # Errors
 ///
