@@ -323,15 +323,11 @@ fn add_tasks(suite: &mut Suite, survey: &Survey) {
     let known: BTreeSet<TaskId> = suite.tasks.iter().map(|t| t.id.clone()).collect();
     for id in survey.tasks.iter().filter(|id| !known.contains(id)) {
         let metadata = survey.metadata.get(id).into_iter().flatten();
-        suite.tasks.push(Task {
-            id: id.clone(),
-            input: serde_json::Map::new(),
-            expect: Default::default(),
-            metadata: metadata
-                .map(|(k, v)| (k.clone(), v.clone().into()))
-                .collect(),
-            faults: vec![],
-        });
+        let mut task = Task::bare(id.clone());
+        task.metadata = metadata
+            .map(|(k, v)| (k.clone(), v.clone().into()))
+            .collect();
+        suite.tasks.push(task);
     }
 }
 

@@ -32,8 +32,7 @@ pub fn record(
     let plan = store.plan();
     let mut said = Vec::new();
     for arm in arms {
-        let ArmSpec::Recorded(recorded) = &arm.spec;
-        let Some(planned) = plan.arm(&arm.id) else {
+        let (ArmSpec::Recorded(recorded), Some(planned)) = (&arm.spec, plan.arm(&arm.id)) else {
             continue;
         };
         let source = Recording {

@@ -16,13 +16,15 @@ pub struct OpenQuestion {
     pub may_be_better: bool,
 }
 
-/// Whether the word stays `inconclusive` whichever way all remaining tasks go.
+/// Whether the word stays `inconclusive` whichever way all remaining tasks go, method id
+/// `betting_futility`.
 ///
 /// `reach` bounds the limits of the mean of (d + 1)/2, with d = B − A per task, as
 /// [`BettingCs::reach`](crate::stats::sequential::BettingCs::reach) gives it. A word other than
 /// `inconclusive` needs θ's lower limit high enough or θ's upper limit low enough, so that the two farthest
 /// limits answer for every course: each is asked beside a limit at the end of the scale. It is asked while
-/// the question is open; a word that an earlier look has found stays found.
+/// the question is open; a word that an earlier look has found stays found. Never gives up too early;
+/// somewhat late, because the reach is a bound.
 ///
 /// # Examples
 ///

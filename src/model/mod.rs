@@ -2,6 +2,8 @@
 
 pub mod analysis;
 pub mod arm;
+pub mod chat;
+pub mod environment;
 pub mod estimate;
 pub mod expect;
 pub mod grade;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Digest, Error, Result, Seed};
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec, Schedule};
-use crate::model::arm::{Arm, ArmSpec};
+use crate::model::arm::Arm;
 use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
 use crate::model::suite::{DataClass, Suite};
@@ -134,7 +134,7 @@ fn body(
                 model: arm.model().map(str::to_owned),
                 trials: options.trials.or(arm.trials()).unwrap_or(suite.spec.trials),
                 stated: true,
-                recorded: matches!(arm.spec, ArmSpec::Recorded(_)),
+                recorded: !arm.is_live(),
             })
             .collect(),
         seed: Seed(options.seed.unwrap_or(DEFAULT_SEED)),
@@ -197,8 +197,7 @@ fn check_roles(decision: &DecisionSpec, arms: &[Arm]) -> Result<()> {
 
 fn check_data(data: DataClass, arms: &[Arm]) -> Result<()> {
     for arm in arms {
-        let ArmSpec::Recorded(recorded) = &arm.spec;
-        if !recorded.accepts.contains(&data) {
+        if !arm.spec.accepts().contains(&data) {
             let class = serde_json::to_value(data).unwrap_or_default();
             return Err(Error::input(format!(
                 "arm `{}` does not accept {class} data, which the suite holds",

@@ -191,8 +191,8 @@ fn log_ratio(x: f64, y: f64) -> f64 {
 /// `nonpositive_amount` where some amount is 0, `out_of_range` where the ratio or its limits are
 /// beyond floating point.
 ///
-/// Unreliable under five tasks (rule of thumb), with amounts near 0 (their logarithms dominate), and where trials per
-/// task differ much: the mean of few trials has the lower logarithm.
+/// Unreliable under five tasks (rule of thumb), with amounts near 0 (their logarithms dominate), and where
+/// trials per task differ much: the mean of few trials has the lower logarithm.
 ///
 /// # Errors
 ///
