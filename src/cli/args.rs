@@ -223,9 +223,13 @@ pub struct PlanArgs {
     /// Cost of preparing one more task, in US dollars
     #[arg(long)]
     pub task_cost: Option<f64>,
-    /// Cost of one trial in both arms together, in US dollars. Default: the pilot's
+    /// Cost of one trial in both arms together, in US dollars. Default: by the prices of `--arms`, else as
+    /// the pilot recorded it
     #[arg(long)]
     pub trial_cost: Option<f64>,
+    /// arms.yaml whose prices turn the pilot's tokens into the cost of a trial
+    #[arg(long, requires = "pilot")]
+    pub arms: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -288,12 +292,8 @@ impl PlanArgs {
         let stated = match self.variances[..] {
             [] => None,
             [difference, within_a, within_b] if self.variances.iter().all(|v| *v >= 0.0) => {
-                Some(app::sizing::Variances {
-                    difference,
-                    within_a,
-                    within_b,
-                    tasks_per_unit: 1.0,
-                })
+                let stated = app::sizing::Variances::stated(difference, within_a, within_b);
+                Some(stated)
             }
             _ => {
                 return Err(
@@ -319,6 +319,7 @@ impl PlanArgs {
             stated,
             task_cost: self.task_cost,
             trial_cost: self.trial_cost,
+            arms: self.arms.clone(),
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::app::coverage::{self, CellResult};
 use crate::app::golden::{CheckedTrace, Golden};
 use crate::app::import::Imported;
 use crate::app::show::Shown;
-use crate::app::sizing::{Design, Sizing};
+use crate::app::sizing::{Design, Sizing, TrialCost};
 use crate::base::{Error, Result};
 use crate::load::Validation;
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
@@ -375,24 +375,25 @@ pub fn sizing(found: &Sizing, format: Format) -> Result<u8> {
         json(found)?;
         return Ok(0);
     }
-    let v = &found.variances;
     let mut text = format!(
-        "{} at margin {}, {:.0} % interval, power {}, assumed loss {}\nvariances ({}): of the true difference {:.4}, of a trial {:.4} and {:.4}\n",
+        "{} at margin {}, {:.0} % interval, power {}, assumed loss {}\n",
         found.metric,
         found.margin,
         100.0 * found.level,
         found.power,
-        found.assumed_loss,
-        found.variances_from,
-        v.difference,
-        v.within_a,
-        v.within_b
+        found.assumed_loss
     );
+    text.push_str(&variances_line(found));
+    found
+        .trial_costs
+        .iter()
+        .for_each(|cost| text.push_str(&trial_cost_line(cost)));
     let line = |d: &Design| {
         let mde = d.mde.map_or("–".to_owned(), |m| format!("{m:.4}"));
         let cost = d.cost.map_or(String::new(), |c| format!(", cost {c:.2}"));
+        let bound = if d.at_most { " (at most)" } else { "" };
         format!(
-            "{} tasks × {} trials: detectable {mde}, {} trials in both arms{cost}\n",
+            "{} tasks × {} trials: detectable {mde}, {} trials in both arms{cost}{bound}\n",
             d.tasks, d.trials, d.trials_in_all
         )
     };
@@ -400,9 +401,38 @@ pub fn sizing(found: &Sizing, format: Format) -> Result<u8> {
     for design in &found.needed {
         text.push_str(&format!("needed: {}", line(design)));
     }
+    if let Some(unknown) = &found.unknown {
+        text.push_str(&format!("not known: {unknown}\n"));
+    }
     text.push_str(&found.advice);
     print(&text)?;
     Ok(0)
+}
+
+fn variances_line(found: &Sizing) -> String {
+    let v = &found.variances;
+    let part =
+        |variance: Option<f64>| variance.map_or("not known".to_owned(), |v| format!("{v:.4}"));
+    format!(
+        "variances ({}): of the true difference {}, of a trial {} and {}, of the difference of two trials {:.4}\n",
+        found.variances_from,
+        part(v.difference),
+        part(v.within_a),
+        part(v.within_b),
+        v.one_trial
+    )
+}
+
+fn trial_cost_line(cost: &TrialCost) -> String {
+    let source = match cost.source {
+        "prices" => "the pilot's tokens at the prices of the arms file",
+        "recorded" => "as the pilot recorded it",
+        other => other,
+    };
+    match cost.baseline.zip(cost.candidate) {
+        Some((a, b)) => format!("a trial costs {a:.4} + {b:.4} ({source})\n"),
+        None => format!("a trial costs {:.4} in both arms ({source})\n", cost.both),
+    }
 }
 
 /// Prints the ids of all methods of the calculator.

@@ -26,6 +26,7 @@ mod published;
 mod runs;
 mod shipped;
 mod shows;
+mod sizing;
 mod slow_judge;
 mod slow_versions;
 mod traces;

@@ -89,13 +89,14 @@ pub fn post_stratified_tasks(
     let strata: Vec<Stratum> = (0..levels)
         .map(|k| stratum(&kept, &units, design, k))
         .collect();
-    let mut result = combine(method, &strata, inversion, level, |_, shares| {
-        let expected = |task: usize| {
-            let shares = shares.iter().enumerate();
-            shares.map(|(k, q)| q * kept[task].share(k)).sum::<f64>()
-        };
-        mean_variance(&units, expected)
-    });
+    let expected = |task: usize| {
+        let strata = strata.iter().enumerate();
+        strata
+            .map(|(k, s)| s.in_use() * kept[task].share(k))
+            .sum::<f64>()
+    };
+    let over_tasks = |_: f64| mean_variance(&units, expected);
+    let mut result = combine(method, strata.iter().copied(), inversion, level, over_tasks);
     result.rate = graded(result.rate, &units);
     let used_up = (0..levels).find(|&k| uses_up(&kept, k));
     if let Some(k) = used_up.filter(|_| design == TaskLabelDesign::LevelPool) {
