@@ -27,9 +27,8 @@ mod yaml;
 
 use std::path::Path;
 
-pub use arms::{ContentDigest, arms, url_problem, validate_arms};
+pub use arms::{ContentDigest, arms, prices, url_problem, validate_arms};
 pub use files::files_digest;
-pub use arms::{ContentDigest, arms, prices, validate_arms};
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use script::{script, validate_script};
 pub use suite::{LoadedSuite, suite, validate_suite};

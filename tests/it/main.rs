@@ -1,5 +1,10 @@
 //! Integration tests: one binary, so that the library is linked once.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout
+)]
 
 mod bad_input;
 mod calculator;

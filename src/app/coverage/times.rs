@@ -130,7 +130,7 @@ impl TimesCell {
     fn of_curve(&self, id: &str, data: &TimesData, level: Level) -> Option<Limits> {
         let curve = kaplan_meier(&data.tasks.concat(), level).ok()?;
         if id == "kaplan_meier_survival" {
-            return curve.limits_at(self.at);
+            return curve.limits_at(self.at).ok();
         }
         let median = curve.median();
         Some(Limits {

@@ -139,6 +139,7 @@ mod tests {
                 .collect(),
             scored: tasks.iter().map(|t| t.len() as u32).collect(),
             missing: none(),
+            not_started: none(),
             not_applicable: none(),
             planned: tasks.iter().map(|t| t.len() as u32).collect(),
         }
