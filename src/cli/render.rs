@@ -151,7 +151,7 @@ fn comparison_line(row: &ComparisonRow) -> String {
     let reason = row
         .reason
         .as_deref()
-        .map(|r| format!(": {}", explained(r)))
+        .map(|r| format!(": {}", explained(r, &row.notices)))
         .unwrap_or_default();
     format!(
         "{:<12} {:<20} {:>8} [{}, {}]  {}{reason}  ({better})\n",
@@ -165,8 +165,9 @@ fn comparison_line(row: &ComparisonRow) -> String {
 }
 
 /// A reason with what can be done about it, where something can.
-fn explained(reason: &str) -> String {
+fn explained(reason: &str, notices: &[String]) -> String {
     match reason {
+        "schedule" if notices.iter().any(|n| n == "drift") => "schedule (the arms moved against each other during the run, or seem to by chance: see `drift` in the report)".to_owned(),
         "schedule" => "schedule (the arms did not run alternately; if time of day played no part, declare `schedule: assumed` under `decision`, or give --assume-schedule when the run is made)".to_owned(),
         other => other.to_owned(),
     }

@@ -21,6 +21,7 @@ mod faults_traces;
 mod grading;
 mod grading_odd_input;
 mod layers;
+mod live_power;
 mod live_reports;
 mod live_run;
 mod live_store;
