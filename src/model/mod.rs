@@ -2,9 +2,11 @@
 
 pub mod analysis;
 pub mod arm;
+pub mod calibration;
 pub mod estimate;
 pub mod expect;
 pub mod grade;
+pub mod label;
 pub mod measure;
 pub mod metric;
 pub mod plan;
@@ -13,3 +15,4 @@ pub mod score;
 pub mod suite;
 pub mod trace;
 pub mod trial;
+pub mod verdict;
