@@ -46,8 +46,6 @@ pub struct Calibration {
     pub thresholds: Vec<ThresholdRow>,
     /// Whether the judge may be used.
     pub result: CertificateResult,
-    /// The counts that a correction of other runs needs; null where the scale has no good level.
-    pub error_rates: Option<ErrorRates>,
     /// What changed against another version on the same items.
     pub against: Option<Against>,
     /// Warnings.
@@ -106,6 +104,8 @@ pub struct CalibrationSlice {
     pub confusion: Vec<Vec<u64>>,
     /// Everything that was measured.
     pub rows: Vec<Measured>,
+    /// The counts that a correction of other runs needs; null where the scale has no good level.
+    pub error_rates: Option<ErrorRates>,
 }
 
 impl CalibrationSlice {
@@ -254,4 +254,17 @@ pub struct ChangedItem {
     pub new: Option<String>,
     /// `fixed`, `broken`, or `changed` where both are right or wrong.
     pub change: String,
+}
+
+impl Calibration {
+    /// The slice with this name: `all`, `group=NAME` or `arm=NAME`.
+    pub fn slice(&self, name: &str) -> Option<&CalibrationSlice> {
+        self.slices.iter().find(|s| s.slice == name)
+    }
+
+    /// The error rates that hold for an arm: its own where labels of it exist, else those of all.
+    pub fn error_rates_of(&self, arm: &str) -> Option<&ErrorRates> {
+        let own = self.slice(&format!("arm={arm}"));
+        own.or_else(|| self.slice("all"))?.error_rates.as_ref()
+    }
 }

@@ -61,15 +61,25 @@ impl Scale {
     }
 
     /// The code of an answer: its position among the levels; `None` if it is off the scale.
+    ///
+    /// Case does not matter, and a number may be written otherwise (`2.0` for `2`). On the scale of pass
+    /// and fail `true`, `yes`, `good` and `1` are a pass, their opposites a failure.
     pub fn code(&self, answer: &str) -> Option<u32> {
         let answer = answer.trim();
-        let exact = self.levels.iter().position(|l| l == answer);
-        let folded = || {
-            self.levels
-                .iter()
-                .position(|l| l.eq_ignore_ascii_case(answer))
-        };
-        exact.or_else(folded).map(|at| at as u32)
+        let position = |same: &dyn Fn(&String) -> bool| self.levels.iter().position(same);
+        let number = answer.parse::<f64>().ok().filter(|n| n.is_finite());
+        let equal = |l: &String| number.is_some() && l.parse::<f64>().ok() == number;
+        let word = |l: &String| self.is_pass_fail() && binary_word(answer) == Some(l.as_str());
+        position(&|l| l == answer)
+            .or_else(|| position(&|l| l.eq_ignore_ascii_case(answer)))
+            .or_else(|| position(&equal))
+            .or_else(|| position(&word))
+            .map(|at| at as u32)
+    }
+
+    /// Whether the levels are `fail` and `pass`.
+    fn is_pass_fail(&self) -> bool {
+        self.kind == ScaleKind::Binary && self.levels == ["fail", "pass"]
     }
 
     /// Whether a level counts as good; `None` where the scale names no good level.
@@ -108,6 +118,15 @@ impl Scale {
             }
             _ => self.is_positive(code).map(f64::from),
         }
+    }
+}
+
+/// `pass` or `fail`, if a word commonly means that.
+pub fn binary_word(word: &str) -> Option<&'static str> {
+    match word.trim().to_ascii_lowercase().as_str() {
+        "pass" | "passed" | "true" | "yes" | "good" | "correct" | "1" | "1.0" => Some("pass"),
+        "fail" | "failed" | "false" | "no" | "bad" | "incorrect" | "0" | "0.0" => Some("fail"),
+        _ => None,
     }
 }
 
