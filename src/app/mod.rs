@@ -1,6 +1,7 @@
 //! One function per command: configuration in, result out.
 
 pub mod calculator;
+pub mod calibrate;
 pub mod compare;
 mod disagreements;
 pub mod evaluate;

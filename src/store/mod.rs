@@ -5,6 +5,7 @@
 
 mod files;
 mod fingerprint;
+mod looks;
 mod open;
 mod read;
 mod schema;
@@ -13,6 +14,7 @@ mod verify;
 mod write;
 
 pub use files::FileFolder;
+pub use looks::{Look, note_look};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use verify::Verification;
