@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod golden;
 pub mod grade;
 pub mod import;
+mod judged;
 pub mod recorded;
 pub mod report;
 mod rules_of_report;

@@ -16,7 +16,7 @@ mod thresholds;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use against::against;
-pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join};
+pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join, majority};
 pub use measure::Measuring;
 pub use panel::panel;
 pub use rules::OtherRule;

@@ -6,6 +6,7 @@ pub mod calibration;
 pub mod estimate;
 pub mod expect;
 pub mod grade;
+pub mod judged;
 pub mod label;
 pub mod measure;
 pub mod metric;

@@ -5,6 +5,7 @@
 
 mod files;
 mod fingerprint;
+mod judged;
 mod looks;
 mod open;
 mod read;
@@ -14,6 +15,7 @@ mod verify;
 mod write;
 
 pub use files::FileFolder;
+pub use judged::{JudgeInput, PutJudged, StoredJudge, StoredLabel};
 pub use looks::{Look, note_look};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
