@@ -10,6 +10,7 @@ mod join;
 mod measure;
 mod panel;
 mod rules;
+mod sample;
 mod slice;
 mod thresholds;
 
@@ -20,6 +21,7 @@ pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join, m
 pub use measure::Measuring;
 pub use panel::panel;
 pub use rules::OtherRule;
+pub use sample::{Draw, Drawing, draw};
 pub use slice::transported;
 
 use crate::base::{Notice, Result};

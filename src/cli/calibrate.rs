@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use super::args::Format;
 use super::{number, render, wants_json};
 use crate::app::calibrate::{CalibrateCommand, Calibrated};
+use crate::app::judge::{JudgeCommand, Judged};
+use crate::app::label_sample::{SampleCommand, Sampled};
 use crate::base::{Error, Result};
 use crate::calibrate::{OtherRule, SplitChoice};
 use crate::model::calibration::{Calibration, Measured};
@@ -81,6 +83,115 @@ pub struct CalibrateArgs {
     /// Folder for the certificates. Default: certificates beside the labels
     #[arg(long)]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct JudgeArgs {
+    /// Run folder
+    pub run: PathBuf,
+    /// Recorded verdicts with arm, task and trial; calls nobody
+    #[arg(long)]
+    pub verdicts: PathBuf,
+    /// Column of the verdicts, e.g. verdict=passed
+    #[arg(long = "map", value_name = "KEY=COLUMN")]
+    pub map: Vec<String>,
+    /// Only this judge; names the judge where the verdicts do not
+    #[arg(long)]
+    pub judge: Option<String>,
+    /// The judge's certificate (calibration.json)
+    #[arg(long)]
+    pub certificate: Option<PathBuf>,
+    /// Labels of trials of this run, e.g. a filled sheet of `label-sample` with its key.csv beside it
+    #[arg(long)]
+    pub labels: Option<PathBuf>,
+    /// Column of the labels
+    #[arg(long = "map-labels", value_name = "KEY=COLUMN")]
+    pub map_labels: Vec<String>,
+    /// binary, ordinal or nominal, with levels. Default: the certificate's, else from the answers
+    #[arg(long)]
+    pub scale: Option<String>,
+    /// The least level that counts as good
+    #[arg(long)]
+    pub positive: Option<String>,
+}
+
+impl JudgeArgs {
+    pub fn command(&self) -> JudgeCommand {
+        JudgeCommand {
+            run: self.run.clone(),
+            verdicts: self.verdicts.clone(),
+            map: self.map.clone(),
+            judge: self.judge.clone(),
+            certificate: self.certificate.clone(),
+            labels: self.labels.clone(),
+            map_labels: self.map_labels.clone(),
+            scale: self.scale.clone(),
+            positive: self.positive.clone(),
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct LabelSampleArgs {
+    /// Run folder
+    pub run: PathBuf,
+    /// Tasks to draw, each with one trial per arm; with --quota-by: trials per answer of the judge and arm
+    #[arg(short = 'n', long = "count", default_value_t = 100)]
+    pub count: usize,
+    /// Quotas by this judge's answers, while at most half of the tasks are labelled
+    #[arg(long, value_name = "JUDGE")]
+    pub quota_by: Option<String>,
+    /// Root of all randomness. Default: the run's
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Folder of the sheet. Default: RUN/labels
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+}
+
+impl LabelSampleArgs {
+    pub fn command(&self) -> SampleCommand {
+        SampleCommand {
+            run: self.run.clone(),
+            count: self.count,
+            quota_by: self.quota_by.clone(),
+            seed: self.seed,
+            out: self.out.clone(),
+        }
+    }
+}
+
+/// Prints what was put into a run.
+pub fn judged(done: &[Judged], format: Format) -> Result<u8> {
+    if wants_json(format) {
+        render::json(&done)?;
+        return Ok(0);
+    }
+    for judge in done {
+        let certificate = judge.certificate.as_deref().map_or(
+            "no certificate: its verdicts are shown as uncalibrated and decide nothing".to_owned(),
+            |result| format!("certificate: {result}"),
+        );
+        render::print(&format!(
+            "{}: {} verdicts, {} labels; {certificate}",
+            judge.judge, judge.verdicts, judge.labels
+        ))?;
+    }
+    Ok(0)
+}
+
+/// Prints what was drawn.
+pub fn sampled(done: &Sampled, format: Format) -> Result<u8> {
+    if wants_json(format) {
+        render::json(done)?;
+        return Ok(0);
+    }
+    let folder = done.folder.display();
+    render::print(&format!(
+        "{} trials in {folder}: raters get sheet.csv and items.jsonl; key.csv says which trial each item is, keep it from them",
+        done.items
+    ))?;
+    Ok(0)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
