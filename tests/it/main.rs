@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod calculator;
+mod calibration;
 mod common;
 mod coverage;
 mod coverage_judged;
