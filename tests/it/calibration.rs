@@ -449,10 +449,7 @@ fn an_empty_reply_and_a_false_word_are_what_they_are() {
     let mut items = vec![("pass", "true"); 30];
     items.extend([("fail", "false"); 30]);
     items.extend([("pass", ""); 5]);
-    let found = refused(
-        &judged(items),
-        "--threshold kappa=0.9999 --unparsable fail",
-    );
+    let found = refused(&judged(items), "--threshold kappa=0.9999 --unparsable fail");
     assert_eq!(
         found["verdicts"]["unusable"],
         serde_json::json!({"missing": 5})

@@ -19,6 +19,7 @@ mod faults_stats;
 mod faults_traces;
 mod grading;
 mod grading_odd_input;
+mod judged_quality;
 mod layers;
 mod load;
 mod properties_stats;
