@@ -587,3 +587,28 @@ fn the_certificate_follows_its_schema_and_is_the_same_at_any_number_of_threads()
         csv.starts_with("judge,slice,name,value,low,high,method,items,part,units,p,reason\r\n")
     );
 }
+
+#[test]
+fn the_shipped_label_set_certifies_a_pairwise_judge() {
+    let place = Place::new();
+    for name in ["labels.csv", "verdicts.csv", "items.jsonl"] {
+        place.write(
+            name,
+            fs::read(here("calibration/llmbar").join(name)).unwrap(),
+        );
+    }
+    let options = "--scale pairwise:1,2 --judge GPT-4/Vanilla --against GPT-4/Vanilla_NoRules \
+                   --threshold accuracy=0.8 --threshold position_consistency=0.85";
+    let found = certificate(&place.expect(0, &format!("{CALIBRATE} {options}")));
+    assert_eq!(found["result"]["result"], "passed");
+    assert_eq!(
+        (&found["labels"]["items"], &found["labels"]["looks"]),
+        (&128.into(), &1.into())
+    );
+    let accuracy = &found["against"]["rows"][0];
+    assert!(
+        accuracy["low"].as_f64().unwrap() > 0.0,
+        "the rules in the prompt help: {accuracy}"
+    );
+    assert!(row(all(&found), "length_slope")["value"].is_number());
+}

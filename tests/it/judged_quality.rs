@@ -378,7 +378,11 @@ fn certify(place: &Place) {
     let mut verdicts = "item,judge,verdict\n".to_owned();
     for i in 0..400 {
         let good = i % 2;
-        let said = if matches!(i % 20, 9 | 10 | 19 | 0) { 1 - good } else { good };
+        let said = if matches!(i % 20, 9 | 10 | 19 | 0) {
+            1 - good
+        } else {
+            good
+        };
         labels.push_str(&format!("g{i},ann,{good}\n"));
         verdicts.push_str(&format!("g{i},tone,{said}\n"));
     }
