@@ -1,6 +1,7 @@
 //! One function per command: configuration in, result out.
 
 pub mod calculator;
+pub mod calibrate;
 pub mod compare;
 mod disagreements;
 pub mod endpoint;
@@ -12,6 +13,9 @@ pub mod init;
 pub mod live;
 mod live_facts;
 mod preflight;
+pub mod judge;
+mod judged;
+pub mod label_sample;
 pub mod recorded;
 pub mod report;
 mod rules_of_report;

@@ -3,6 +3,7 @@
 mod args;
 mod endpoint;
 mod progress;
+mod calibrate;
 mod render;
 mod run_args;
 
@@ -107,6 +108,17 @@ fn dispatch(args: Args) -> Result<u8> {
         Command::Verify { run } => render::verification(&app::verify::verify(&run)?, format),
         Command::Plan(plan) => render::sizing(&app::sizing::plan(&plan.options()?)?, format),
         Command::Endpoint(endpoint) => endpoint::run(&endpoint, format),
+        Command::Judge(args) => {
+            let done = app::judge::judge(&args.command())?;
+            calibrate::judged(&done, format)
+        }
+        Command::LabelSample(args) => {
+            calibrate::sampled(&app::label_sample::sample(&args.command())?, format)
+        }
+        Command::Calibrate(args) => {
+            let done = app::calibrate::calibrate(&args.command()?, &mut render::talk)?;
+            calibrate::print(&done, format)
+        }
         Command::Stats(stats) => self::stats(&stats, format),
     }
 }

@@ -8,21 +8,27 @@
 #![allow(clippy::disallowed_methods)]
 
 mod arms;
+mod certificate;
 mod check;
 mod document;
 mod files;
+mod items;
 mod json;
+mod labels;
 mod misfit;
 mod nearest;
 mod place;
 pub mod recorded;
+mod scale;
 mod schema;
 mod script;
 mod shape;
+mod sheet;
 mod suite;
 mod tasks;
 mod text;
 mod validate;
+mod verdicts;
 mod yaml;
 
 use std::path::Path;
@@ -31,8 +37,14 @@ pub use arms::{ContentDigest, arms, prices, url_problem, validate_arms};
 pub use files::files_digest;
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use script::{script, validate_script};
+pub use arms::{ContentDigest, arms, validate_arms};
+pub use certificate::certificate;
+pub use labels::{LABEL_KEYS, LabelOptions, labels};
+pub use scale::ScaleChoice;
+pub use sheet::ColumnMap;
 pub use suite::{LoadedSuite, suite, validate_suite};
 pub use validate::{CheckTraces, Validation, validate};
+pub use verdicts::{VERDICT_KEYS, digest as verdicts_digest, verdicts};
 
 use crate::base::Error;
 

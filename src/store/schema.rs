@@ -17,6 +17,9 @@ use crate::model::measure::Measure;
 ///
 /// Trials have no index over their ids: hashes lie far apart, so that every batch would rewrite as
 /// many pages as it has trials. Arm, task and index say the same.
+///
+/// `verdicts` and `labels` hold answers as levels of the scale in `judges`; a verdict without an answer
+/// has a reason. `ord` and `identity` are empty where they were not varied.
 pub fn create(db: &Connection) -> Result<()> {
     let columns: String = Measure::ALL
         .iter()
@@ -52,7 +55,17 @@ pub fn create(db: &Connection) -> Result<()> {
              rule TEXT NOT NULL, finding TEXT NOT NULL, value REAL, reason TEXT, events TEXT NOT NULL,
              detail TEXT NOT NULL, notices TEXT NOT NULL, UNIQUE (trial, position));
          CREATE TABLE IF NOT EXISTS scores (
-             trial INTEGER PRIMARY KEY, states TEXT NOT NULL{columns}, reasons TEXT NOT NULL);"
+             trial INTEGER PRIMARY KEY, states TEXT NOT NULL{columns}, reasons TEXT NOT NULL);
+         CREATE TABLE IF NOT EXISTS judges (
+             judge TEXT PRIMARY KEY, scale TEXT NOT NULL, pin TEXT, certificate TEXT);
+         CREATE TABLE IF NOT EXISTS verdicts (
+             trial INTEGER NOT NULL REFERENCES trials, judge TEXT NOT NULL REFERENCES judges,
+             repeat INTEGER NOT NULL, ord TEXT NOT NULL, identity TEXT NOT NULL, answer TEXT, reason TEXT,
+             score REAL, UNIQUE (trial, judge, repeat, ord, identity));
+         CREATE TABLE IF NOT EXISTS labels (
+             trial INTEGER NOT NULL REFERENCES trials, judge TEXT NOT NULL REFERENCES judges,
+             rater TEXT NOT NULL, answer TEXT NOT NULL, stratum TEXT, probability REAL,
+             UNIQUE (trial, judge, rater));"
     ))
     .map_err(super::sql)
 }

@@ -77,6 +77,12 @@ impl RunStore {
                 "amendments were added, removed or changed since they were stored".to_owned(),
             );
         }
+        let judged = super::fingerprint::of_judged(&self.db)?;
+        if self.meta("judged_hash")?.is_some_and(|hash| hash != judged) {
+            found.mismatches.push(
+                "verdicts, labels or certificates were changed since they were stored".to_owned(),
+            );
+        }
         Ok(())
     }
 

@@ -14,9 +14,10 @@ const RANKS: &[(&str, u32)] = &[
     ("plan", 20),
     ("trace", 20),
     ("grade", 21),
-    ("estimate", 22),
-    ("compare", 23),
-    ("disagree", 24),
+    ("calibrate", 22),
+    ("estimate", 23),
+    ("compare", 24),
+    ("disagree", 25),
     ("load", 30),
     ("store", 30),
     ("provider", 30),
@@ -33,7 +34,14 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "report",
         &[
-            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+            "stats",
+            "plan",
+            "trace",
+            "grade",
+            "calibrate",
+            "estimate",
+            "compare",
+            "disagree",
         ],
     ),
     (
@@ -52,7 +60,14 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "frame",
         &[
-            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+            "stats",
+            "plan",
+            "trace",
+            "grade",
+            "calibrate",
+            "estimate",
+            "compare",
+            "disagree",
         ],
     ),
 ];

@@ -4,7 +4,9 @@ use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use super::cell::Cell;
-use super::fields::{ACCOUNTING, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field};
+use super::fields::{
+    ACCOUNTING, CALIBRATION, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field,
+};
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow};
 use crate::model::report::{DisagreementRow, FailureRow};
 use crate::model::trial::Boundary;
@@ -91,6 +93,36 @@ pub fn disagreements<R: Borrow<DisagreementRow>>(
     out: impl Write,
 ) -> io::Result<()> {
     table(DISAGREEMENTS, rows, out)
+}
+
+/// Writes the rows of a certificate.
+pub(in crate::report) fn write_rows(
+    rows: &[crate::report::calibration::Row<'_>],
+    out: impl Write,
+) -> io::Result<()> {
+    let mut sheet = Sheet::new(out, CALIBRATION.iter().copied())?;
+    for row in rows {
+        let m = row.measured;
+        let cells = [
+            Cell::from(row.judge),
+            Cell::from(row.slice),
+            Cell::from(&m.name),
+            Cell::from(m.value),
+            Cell::from(m.low),
+            Cell::from(m.high),
+            Cell::from(m.method.as_deref()),
+            Cell::from(m.items),
+            Cell::from(m.part),
+            Cell::from(m.units),
+            Cell::from(m.p),
+            Cell::from(m.reason.as_deref()),
+        ];
+        for cell in &cells {
+            sheet.cell(cell)?;
+        }
+        sheet.end_row()?;
+    }
+    sheet.finish()
 }
 
 fn table<T, R: Borrow<T>>(
