@@ -1,9 +1,9 @@
 //! Arguments, talk, and exit codes: the only place that prints.
 
 mod args;
+mod calibrate;
 mod endpoint;
 mod progress;
-mod calibrate;
 mod render;
 mod run_args;
 

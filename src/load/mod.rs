@@ -34,13 +34,12 @@ mod yaml;
 use std::path::Path;
 
 pub use arms::{ContentDigest, arms, prices, url_problem, validate_arms};
-pub use files::files_digest;
-pub use schema::{NAMES as SCHEMAS, schema};
-pub use script::{script, validate_script};
-pub use arms::{ContentDigest, arms, validate_arms};
 pub use certificate::certificate;
+pub use files::files_digest;
 pub use labels::{LABEL_KEYS, LabelOptions, labels};
 pub use scale::ScaleChoice;
+pub use schema::{NAMES as SCHEMAS, schema};
+pub use script::{script, validate_script};
 pub use sheet::ColumnMap;
 pub use suite::{LoadedSuite, suite, validate_suite};
 pub use validate::{CheckTraces, Validation, validate};

@@ -15,7 +15,13 @@ use crate::trace::chain::WireEvent;
 
 /// The names that [`schema`] knows, in the order in which the command line lists them.
 pub const NAMES: [&str; 7] = [
-    "suite", "task", "arms", "script", "trace", "report", "calibration",
+    "suite",
+    "task",
+    "arms",
+    "script",
+    "trace",
+    "report",
+    "calibration",
 ];
 
 /// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `script`, `trace` (one

@@ -2,9 +2,9 @@
 
 pub mod analysis;
 pub mod arm;
+pub mod calibration;
 pub mod chat;
 pub mod environment;
-pub mod calibration;
 pub mod estimate;
 pub mod expect;
 pub mod grade;

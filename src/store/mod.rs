@@ -6,10 +6,10 @@
 mod arms;
 mod files;
 mod fingerprint;
+mod judged;
 mod ledger;
 mod live;
 mod live_facts;
-mod judged;
 mod looks;
 mod open;
 mod read;
@@ -22,9 +22,9 @@ mod verify;
 mod write;
 
 pub use files::FileFolder;
+pub use judged::{JudgeInput, PutJudged, StoredJudge, StoredLabel};
 pub use live::{LiveWriter, Put};
 pub use live_facts::{CachedTrial, Retries};
-pub use judged::{JudgeInput, PutJudged, StoredJudge, StoredLabel};
 pub use looks::{Look, note_look};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
