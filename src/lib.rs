@@ -13,6 +13,7 @@
 //! Trace ─grade→ Grade, Score                    pure
 //! Score ─estimate→ Estimate per arm × metric × segment
 //! two arms, matched by task ─compare→ Comparison per metric, gate
+//! Verdict + Label ─calibrate→ Calibration      pure
 //! everything ─report→ Markdown, CSV, JSON
 //! ```
 //!
@@ -28,6 +29,7 @@
 //! | 2 | [`plan`] | suite × arms × trials → a locked plan |
 //! | 2 | [`trace`] | pairing of calls, chain and truncation checks, importers |
 //! | 2 | [`grade`] | deterministic graders, one file per dimension |
+//! | 2 | [`calibrate`] | a judge beside people: certificates |
 //! | 2 | [`estimate`] | denominators and estimates |
 //! | 2 | [`compare`] | contrasts, words, rules, gate |
 //! | 2 | [`disagree`] | what to show a person |
@@ -57,6 +59,8 @@ pub mod plan;
 pub mod trace;
 
 pub mod grade;
+
+pub mod calibrate;
 
 pub mod estimate;
 

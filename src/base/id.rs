@@ -53,6 +53,14 @@ text_id!(
     ArmId
 );
 text_id!(
+    /// Names a judge, with its version where several prompts of one judge are told apart.
+    JudgeId
+);
+text_id!(
+    /// Names what people and judges look at: an item of a label set, or `arm/task/trial` of a run.
+    ItemId
+);
+text_id!(
     /// Names a run: one execution of a locked plan.
     RunId
 );

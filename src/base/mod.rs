@@ -12,7 +12,7 @@ pub mod seed;
 
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};
-pub use id::{ArmId, RunId, SuiteId, TaskId, TrialId};
+pub use id::{ArmId, ItemId, JudgeId, RunId, SuiteId, TaskId, TrialId};
 pub use interval::Interval;
 pub use notice::Notice;
 pub use observation::Observation;

@@ -10,25 +10,34 @@
 mod arms;
 mod check;
 mod document;
+mod items;
 mod json;
+mod labels;
 mod misfit;
 mod nearest;
 mod place;
 pub mod recorded;
+mod scale;
 mod schema;
 mod shape;
+mod sheet;
 mod suite;
 mod tasks;
 mod text;
 mod validate;
+mod verdicts;
 mod yaml;
 
 use std::path::Path;
 
 pub use arms::{ContentDigest, arms, validate_arms};
+pub use labels::{LABEL_KEYS, LabelOptions, labels};
+pub use scale::ScaleChoice;
 pub use schema::{NAMES as SCHEMAS, schema};
+pub use sheet::ColumnMap;
 pub use suite::{LoadedSuite, suite, validate_suite};
 pub use validate::{CheckTraces, Validation, validate};
+pub use verdicts::{VERDICT_KEYS, digest as verdicts_digest, verdicts};
 
 use crate::base::Error;
 

@@ -2,11 +2,13 @@
 
 pub mod analysis;
 pub mod arm;
+pub mod calibration;
 pub mod chat;
 pub mod environment;
 pub mod estimate;
 pub mod expect;
 pub mod grade;
+pub mod label;
 pub mod measure;
 pub mod metric;
 pub mod plan;
@@ -15,3 +17,4 @@ pub mod score;
 pub mod suite;
 pub mod trace;
 pub mod trial;
+pub mod verdict;

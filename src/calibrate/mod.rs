@@ -1,0 +1,201 @@
+//! A judge beside people: joined item by item, measured, screened, certified.
+//!
+//! Pure: labels and verdicts in, a certificate out. Everything is measured by `stats`; here is only what
+//! counts as an item, an answer and a reason to refuse.
+
+mod against;
+mod effects;
+mod humans;
+mod join;
+mod measure;
+mod panel;
+mod rules;
+mod slice;
+mod thresholds;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use against::against;
+pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join};
+pub use measure::Measuring;
+pub use panel::panel;
+pub use rules::OtherRule;
+pub use slice::transported;
+
+use crate::base::{Notice, Result};
+use crate::model::calibration::{
+    CALIBRATION_FORMAT, Calibration, CalibrationNotice, CalibrationSlice, ErrorRates, LabelsInfo,
+    Measured, VerdictsInfo,
+};
+use crate::model::label::LabelSet;
+use crate::stats::tolerance::below;
+use slice::{Pairs, slice};
+use thresholds::Examined;
+
+/// A kept certificate under this probability of being kept again is borderline (METHODS 9.3).
+const SURE_RETENTION: f64 = 0.8;
+
+/// How a judge is examined.
+#[derive(Clone, Debug)]
+pub struct Examination {
+    /// Name of the judge.
+    pub judge: String,
+    /// Pin of the judge, if its verdicts carry one.
+    pub pin: Option<String>,
+    /// Thresholds by the name of what must reach them.
+    pub thresholds: BTreeMap<String, f64>,
+    /// Other rules for unusable verdicts, shown beside ours.
+    pub unparsable: Vec<OtherRule>,
+    /// Price of people in the alternative annotator test: .2 experts, .15 skilled, .1 crowd.
+    pub epsilon: f64,
+    /// Level, replicates and seed.
+    pub measuring: Measuring,
+}
+
+/// Examines a judge on joined items and writes its certificate; looks at the test part are counted by
+/// the caller, who knows earlier ones.
+///
+/// # Errors
+///
+/// If a threshold names nothing that is measured, or another rule does not fit the scale.
+pub fn certify(
+    labels: &LabelSet,
+    joined: &Joined,
+    verdicts: &str,
+    count: usize,
+    exam: &Examination,
+) -> Result<Calibration> {
+    let all: Vec<&JoinedItem> = joined.items.iter().collect();
+    let pairs = Pairs::of(&all);
+    let unusable = joined.items.iter().filter(|i| i.judge.is_err()).count();
+    let slices = slices(joined, exam.measuring)?;
+    let people = humans::humans(joined, exam.epsilon, exam.measuring)?;
+    let others = exam
+        .unparsable
+        .iter()
+        .map(|rule| rules::under(*rule, &joined.scale, &all, exam.measuring))
+        .collect::<Result<Vec<_>>>()?;
+    let rows: Vec<&Measured> = slices[0].rows.iter().chain(&people.rows).collect();
+    let held = if pairs.is_empty() {
+        vec![]
+    } else {
+        thresholds::hold(&exam.thresholds, &rows)?
+    };
+    let screened = thresholds::screen(&Examined {
+        scale: &joined.scale,
+        all: &slices[0],
+        pairs: &pairs,
+        labelled: joined.labelled,
+        asked: joined.items.len(),
+        unusable,
+        split: joined.split,
+    });
+    let result = thresholds::result(screened, &held);
+    let notices = notices(labels, joined, &slices, &people.notices);
+    Ok(Calibration {
+        format: CALIBRATION_FORMAT,
+        judge: exam.judge.clone(),
+        pin: exam.pin.clone(),
+        labels: labels_info(labels, joined),
+        verdicts: VerdictsInfo {
+            digest: verdicts.to_owned(),
+            verdicts: count as u64,
+            unlabelled: joined.unlabelled as u64,
+            unusable: joined.unusable.clone(),
+            items: pairs.len() as u64,
+            items_without: (joined.labelled - joined.items.len() + unusable) as u64,
+        },
+        scale: joined.scale.clone(),
+        level: exam.measuring.level.conf(),
+        replicates: exam.measuring.replicates,
+        seed: exam.measuring.seed.0,
+        truth: "majority".to_owned(),
+        slices,
+        other_rules: others,
+        humans: people.rows,
+        alt_test: people.alt_test,
+        thresholds: held,
+        result,
+        against: None,
+        notices,
+    })
+}
+
+/// All items, then each group, then each arm.
+fn slices(joined: &Joined, measuring: Measuring) -> Result<Vec<CalibrationSlice>> {
+    let all: Vec<&JoinedItem> = joined.items.iter().collect();
+    let mut slices = vec![slice("all", &joined.scale, &all, measuring)?];
+    let mut by = |key: &str, value: fn(&JoinedItem) -> Option<&String>| -> Result<()> {
+        let values: BTreeSet<&String> = joined.items.iter().filter_map(value).collect();
+        for one in values {
+            let own: Vec<&JoinedItem> = joined
+                .items
+                .iter()
+                .filter(|i| value(i) == Some(one))
+                .collect();
+            slices.push(slice(
+                &format!("{key}={one}"),
+                &joined.scale,
+                &own,
+                measuring,
+            )?);
+        }
+        Ok(())
+    };
+    by("group", |i| i.group.as_ref())?;
+    by("arm", |i| i.arm.as_ref())?;
+    Ok(slices)
+}
+
+fn labels_info(labels: &LabelSet, joined: &Joined) -> LabelsInfo {
+    LabelsInfo {
+        name: labels.name.clone(),
+        digest: labels.digest.to_string(),
+        split: joined.split.to_owned(),
+        items: joined.labelled as u64,
+        labels: joined.labels.values().sum(),
+        raters: joined.labels.clone(),
+        without_truth: joined.without_truth as u64,
+        looks: None,
+        look: None,
+    }
+}
+
+fn notices(
+    labels: &LabelSet,
+    joined: &Joined,
+    slices: &[CalibrationSlice],
+    of_people: &[Notice],
+) -> Vec<CalibrationNotice> {
+    let mut all: Vec<Notice> = labels.notices.iter().chain(of_people).cloned().collect();
+    if joined.split == "all" {
+        let detail = "the labels have no dev and test part: a prompt tuned on them is not examined";
+        all.push(Notice::with("no_split", detail));
+    }
+    let skipped = joined.labelled - joined.items.len();
+    if skipped > 0 && !joined.items.is_empty() {
+        let detail = format!(
+            "{skipped} of {} labelled items have no verdict",
+            joined.labelled
+        );
+        all.push(Notice::with("items_without_verdict", detail));
+    }
+    if joined.unlabelled > 0 {
+        let detail = format!(
+            "{} verdicts are on items without a label here",
+            joined.unlabelled
+        );
+        all.push(Notice::with("verdicts_without_label", detail));
+    }
+    let unsure = |e: &ErrorRates| e.retention.is_some_and(|r| below(r, SURE_RETENTION));
+    if slices[0].error_rates.as_ref().is_some_and(unsure) {
+        let detail = "labels like these would often be refused; no gate may rest on them";
+        all.push(Notice::with("borderline", detail));
+    }
+    all.into_iter()
+        .map(|n| CalibrationNotice {
+            code: n.code,
+            detail: n.detail,
+        })
+        .collect()
+}

@@ -1,0 +1,473 @@
+//! Labels of people: CSV or JSON Lines, checked as a whole.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::scale::ScaleChoice;
+use super::sheet::{ColumnMap, Columns, Sheet, SheetRow, optional};
+use crate::base::{ArmId, Digest, Error, ItemId, Notice, Result, TaskId};
+use crate::load::nearest;
+use crate::model::label::{Label, LabelSet, Split};
+
+/// The keys of a label file; `label.RATER` maps a wide table with one column per rater.
+pub const LABEL_KEYS: [&str; 11] = [
+    "item",
+    "rater",
+    "label",
+    "group",
+    "split",
+    "stratum",
+    "probability",
+    "arm",
+    "task",
+    "trial",
+    "length",
+];
+
+/// How labels are read.
+#[derive(Clone, Debug, Default)]
+pub struct LabelOptions {
+    /// Columns under other names.
+    pub map: ColumnMap,
+    /// The scale, as far as it was declared.
+    pub scale: ScaleChoice,
+    /// A judge's prompt, whose own examples must not be among the items.
+    pub prompt: Option<PathBuf>,
+}
+
+/// Reads and checks a file of labels.
+///
+/// `items.jsonl` beside it holds what raters saw, `key.csv` what a blinded sheet hid: arm, task, trial,
+/// stratum and probability by item. A row without a label is a sheet that was not finished, and a
+/// notice. Raters who contradict each other are data; one rater who contradicts himself is an error.
+///
+/// # Errors
+///
+/// Every problem at once, each with its line: missing columns, labels off the scale, a rater who
+/// labels an item twice, an item in both splits or with two groups, tasks, strata or probabilities,
+/// probabilities outside (0, 1], and test items that repeat the prompt's own examples.
+pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
+    let sheet = Sheet::read(file)?;
+    let key = sheet_key(file)?;
+    let mut reading = Reading {
+        file,
+        problems: vec![],
+        blank: 0,
+        rows: vec![],
+    };
+    let columns = Known::of(&sheet, &options.map)?;
+    for row in &sheet.rows {
+        reading.row(row, &columns, &key);
+    }
+    let scale = options
+        .scale
+        .settle(reading.rows.iter().map(|r| r.answer.as_str()))?;
+    let mut labels = vec![];
+    for raw in std::mem::take(&mut reading.rows) {
+        let Some(answer) = scale.code(&raw.answer) else {
+            let known = scale.levels.iter().map(String::as_str);
+            let hint = nearest::hint(&raw.answer, known, "levels");
+            let message = format!("label `{}` is not on the scale", raw.answer);
+            reading
+                .problems
+                .push(Error::input(message).at(file, raw.label.line).hint(hint));
+            continue;
+        };
+        labels.push(Label {
+            answer,
+            ..raw.label
+        });
+    }
+    check_repeats(file, &labels, &mut reading.problems);
+    check_items(file, &labels, &mut reading.problems);
+    let mut notices = vec![];
+    if reading.blank > 0 {
+        let detail = format!("{} rows have no label yet and do not enter", reading.blank);
+        notices.push(Notice::with("blank_labels", detail));
+    }
+    super::items::check(
+        file,
+        &mut labels,
+        options.prompt.as_deref(),
+        &mut reading.problems,
+        &mut notices,
+    )?;
+    if !reading.problems.is_empty() {
+        reading.problems.sort_by_key(|p| p.line());
+        return Err(super::combined(file, reading.problems));
+    }
+    notices.extend(disagreements(&labels));
+    let digest = digest(&labels, &scale.levels);
+    Ok(LabelSet {
+        name: name_of(file),
+        scale,
+        labels,
+        digest,
+        notices,
+    })
+}
+
+/// The folder's name where the file is called `labels`, else the file's.
+fn name_of(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let full = crate::load::absolute(file);
+    let folder = full
+        .parent()
+        .and_then(Path::file_name)
+        .map(|n| n.to_string_lossy().into_owned());
+    match folder {
+        Some(folder) if stem == "labels" => folder,
+        _ => stem.into_owned(),
+    }
+}
+
+/// Digest of what labels say, whatever their order.
+fn digest(labels: &[Label], levels: &[String]) -> Digest {
+    let mut lines: Vec<String> = labels
+        .iter()
+        .map(|l| {
+            let said = (&l.item, &l.rater, &levels[l.answer as usize], l.split);
+            let place = (
+                &l.group,
+                &l.stratum,
+                l.probability,
+                &l.task,
+                &l.arm,
+                l.trial,
+            );
+            serde_json::to_string(&(said, place)).unwrap_or_default()
+        })
+        .collect();
+    lines.sort_unstable();
+    let parts: Vec<&str> = lines.iter().map(String::as_str).collect();
+    Digest::of_parts(&parts)
+}
+
+/// What the blinded sheet of this folder hid, by item.
+fn sheet_key(file: &Path) -> Result<HashMap<String, BTreeMap<String, String>>> {
+    let path = file.with_file_name("key.csv");
+    if !path.exists() {
+        return Ok(HashMap::new());
+    }
+    let sheet = Sheet::read(&path)?;
+    let Some(item) = sheet.column("item") else {
+        return Err(Error::input("there is no column `item`").at(&path, 1));
+    };
+    let hidden = |row: &SheetRow| -> BTreeMap<String, String> {
+        let cells = sheet.columns.iter().zip(&row.cells);
+        cells
+            .filter_map(|(c, v)| Some((c.clone(), v.clone()?)))
+            .collect()
+    };
+    let rows = sheet
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.cells[item].clone()?, hidden(row))));
+    Ok(rows.collect())
+}
+
+struct Known {
+    of: HashMap<&'static str, Option<Columns>>,
+    /// Rater and column of a wide table; a `None` rater is the one of the row.
+    answers: Vec<(Option<String>, Columns)>,
+}
+
+impl Known {
+    fn of(sheet: &Sheet, map: &ColumnMap) -> Result<Self> {
+        let mut of = HashMap::new();
+        for key in LABEL_KEYS {
+            of.insert(key, map.find(sheet, key)?);
+        }
+        let mut answers = vec![];
+        for (key, rater) in map.with_prefix("label.") {
+            if let Some(columns) = map.find(sheet, &key)? {
+                answers.push((Some(rater), columns));
+            }
+        }
+        if let (true, Some(columns)) = (answers.is_empty(), of.remove("label").flatten()) {
+            answers.push((None, columns));
+        }
+        let place = ["arm", "task", "trial"].iter().all(|k| of[k].is_some());
+        let mut missing = vec![];
+        if of["item"].is_none() && !place {
+            missing.push("item");
+        }
+        if answers.is_empty() {
+            missing.push("label");
+        }
+        if missing.is_empty() {
+            return Ok(Self { of, answers });
+        }
+        let problems = missing.into_iter().map(|key| {
+            let near = nearest::hint(key, sheet.columns.iter().map(String::as_str), "columns");
+            Error::input(format!("there is no column `{key}`"))
+                .at(&sheet.file, 1)
+                .hint(format!("name it with `--map-labels {key}=COLUMN`; {near}"))
+        });
+        Err(super::combined(&sheet.file, problems.collect()))
+    }
+}
+
+/// A label whose answer is still a text.
+struct Raw {
+    label: Label,
+    answer: String,
+}
+
+struct Reading<'a> {
+    file: &'a Path,
+    problems: Vec<Error>,
+    blank: usize,
+    rows: Vec<Raw>,
+}
+
+impl Reading<'_> {
+    fn parsed<T>(
+        &mut self,
+        text: Option<String>,
+        line: u64,
+        what: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = text?;
+        let value = parse(&text);
+        if value.is_none() {
+            let message = format!("`{text}` is no {what}");
+            self.problems
+                .push(Error::input(message).at(self.file, line));
+        }
+        value
+    }
+
+    fn row(
+        &mut self,
+        row: &SheetRow,
+        known: &Known,
+        key: &HashMap<String, BTreeMap<String, String>>,
+    ) {
+        let line = row.line;
+        let own = |name: &str| known.of.get(name).and_then(|c| optional(c, row));
+        let hidden = own("item").and_then(|item| key.get(&item));
+        let text = |name: &str| own(name).or_else(|| hidden.and_then(|h| h.get(name).cloned()));
+        let (arm, task) = (text("arm").map(ArmId::new), text("task").map(TaskId::new));
+        let trial = self.parsed(text("trial"), line, "trial number", |t| {
+            t.parse::<u32>().ok()
+        });
+        let share = |t: &str| t.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 1.0);
+        let probability = self.parsed(text("probability"), line, "probability in (0, 1]", share);
+        let above = |t: &str| t.parse::<f64>().ok().filter(|l| *l > 0.0 && l.is_finite());
+        let length = self.parsed(text("length"), line, "length above 0", above);
+        let split = self.parsed(text("split"), line, "split (dev or test)", Split::from_name);
+        let place = || Some(format!("{}/{}/{}", arm.as_ref()?, task.as_ref()?, trial?));
+        // A trial of a run is known by its place, whatever code the blinded sheet gave it.
+        let item = match hidden {
+            Some(_) => place().or_else(|| own("item")),
+            None => own("item").or_else(place),
+        };
+        let Some(item) = item else {
+            let problem = Error::input("the row names no item").at(self.file, line);
+            return self.problems.push(problem);
+        };
+        let label = Label {
+            item: ItemId::new(item),
+            rater: String::new(),
+            answer: 0,
+            group: text("group"),
+            split,
+            stratum: text("stratum"),
+            probability,
+            task,
+            arm,
+            trial,
+            length,
+            line,
+        };
+        for (rater, columns) in &known.answers {
+            let Some(answer) = columns.of(row) else {
+                self.blank += 1;
+                continue;
+            };
+            let rater = rater
+                .clone()
+                .or_else(|| own("rater"))
+                .unwrap_or_else(|| "rater".to_owned());
+            self.rows.push(Raw {
+                label: Label {
+                    rater,
+                    ..label.clone()
+                },
+                answer,
+            });
+        }
+    }
+}
+
+/// One rater labels an item once.
+fn check_repeats(file: &Path, labels: &[Label], problems: &mut Vec<Error>) {
+    let mut seen: HashMap<(&str, &str), &Label> = HashMap::new();
+    for label in labels {
+        let Some(first) = seen.insert((label.item.as_str(), &label.rater), label) else {
+            continue;
+        };
+        let what = if first.answer == label.answer {
+            "labels"
+        } else {
+            "contradicts himself on"
+        };
+        let message = format!(
+            "rater `{}` {what} item `{}` twice; first in line {}",
+            label.rater, label.item, first.line
+        );
+        problems.push(Error::input(message).at(file, label.line));
+    }
+}
+
+/// What is said about an item is the same in all its rows.
+fn check_items(file: &Path, labels: &[Label], problems: &mut Vec<Error>) {
+    let mut firsts: HashMap<&str, &Label> = HashMap::new();
+    for label in labels {
+        let first = *firsts.entry(label.item.as_str()).or_insert(label);
+        let mut differ = |what: &str, differs: bool| {
+            if differs {
+                let message = format!("item `{}` {what} as in line {}", label.item, first.line);
+                problems.push(Error::input(message).at(file, label.line));
+            }
+        };
+        differ("is not in the same split", first.split != label.split);
+        differ("is not in the same group", first.group != label.group);
+        differ("is not in the same stratum", first.stratum != label.stratum);
+        differ(
+            "has not the same probability",
+            first.probability != label.probability,
+        );
+        let place = |l: &Label| (l.arm.clone(), l.task.clone(), l.trial);
+        differ(
+            "is not of the same arm, task and trial",
+            place(first) != place(label),
+        );
+    }
+}
+
+/// How many items the raters do not agree on.
+fn disagreements(labels: &[Label]) -> Option<Notice> {
+    let mut answers: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for label in labels {
+        answers
+            .entry(label.item.as_str())
+            .or_default()
+            .push(label.answer);
+    }
+    let several = answers.values().filter(|a| a.len() > 1).count();
+    let split = answers
+        .values()
+        .filter(|a| a.iter().any(|x| *x != a[0]))
+        .count();
+    (split > 0).then(|| {
+        Notice::with(
+            "raters_disagree",
+            format!("raters disagree on {split} of {several} items with several labels"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_with(files: &[(&str, &str)], options: &LabelOptions) -> Result<LabelSet> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        labels(&folder.path().join("labels.csv"), options)
+    }
+
+    fn read(text: &str) -> Result<LabelSet> {
+        read_with(&[("labels.csv", text)], &LabelOptions::default())
+    }
+
+    #[test]
+    fn every_problem_is_named_with_its_line() {
+        let wrong = read(
+            "item,rater,label,split,probability\n\
+             a,ann,pass,test,0.5\n\
+             a,ann,pass,test,0.5\n\
+             b,ann,pass,dev,0.5\n\
+             b,bob,fail,test,0.5\n\
+             c,ann,pass,test,1.5\n\
+             d,ann,pass,tset,0.5\n\
+             e,ann,pass,test,0.5\n\
+             e,ann,fail,test,0.5\n",
+        );
+        let wrong = wrong.unwrap_err();
+        let lines: Vec<_> = wrong.parts().iter().filter_map(|p| p.line()).collect();
+        assert_eq!(lines, [3, 5, 6, 7, 9], "{wrong}");
+    }
+
+    #[test]
+    fn labels_off_a_declared_scale_are_refused() {
+        let options = LabelOptions {
+            scale: ScaleChoice::parse(Some("binary:bad,good"), None).unwrap(),
+            ..LabelOptions::default()
+        };
+        let wrong = read_with(&[("labels.csv", "item,label\na,good\nb,goood\n")], &options);
+        let wrong = wrong.unwrap_err();
+        assert_eq!(wrong.line(), Some(3));
+        assert!(wrong.hints()[0].contains("good"));
+    }
+
+    #[test]
+    fn an_unfinished_sheet_is_a_notice() {
+        let set = read("item,rater,label\na,ann,pass\nb,ann,\n").unwrap();
+        assert_eq!(
+            (set.labels.len(), set.notices[0].code.as_str()),
+            (1, "blank_labels")
+        );
+    }
+
+    #[test]
+    fn two_raters_may_disagree() {
+        let set = read("item,rater,label\na,ann,pass\na,bob,fail\n").unwrap();
+        assert_eq!(set.notices[0].code, "raters_disagree");
+    }
+
+    #[test]
+    fn the_key_of_a_blinded_sheet_says_which_trial_it_was() {
+        let files = [
+            ("labels.csv", "item,rater,label\nq7,ann,pass\n"),
+            (
+                "key.csv",
+                "item,arm,task,trial,stratum,probability\nq7,x,t1,2,task,0.25\n",
+            ),
+        ];
+        let set = read_with(&files, &LabelOptions::default()).unwrap();
+        assert_eq!(set.labels[0].item.as_str(), "x/t1/2");
+        assert_eq!(set.labels[0].probability, Some(0.25));
+    }
+
+    #[test]
+    fn examples_of_the_prompt_may_not_be_among_the_test_items() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let text = "Your order was refunded to the original card this morning.";
+        std::fs::write(
+            at("labels.csv"),
+            "item,label,split\na,pass,test\nb,fail,test\n",
+        )
+        .unwrap();
+        let items = format!(
+            "{{\"item\":\"a\",\"output\":\"{text}\"}}\n{{\"item\":\"b\",\"output\":\"No.\"}}\n"
+        );
+        std::fs::write(at("items.jsonl"), items).unwrap();
+        std::fs::write(at("prompt.txt"), format!("Example:\n{text}\nGood.")).unwrap();
+        let options = LabelOptions {
+            prompt: Some(at("prompt.txt")),
+            ..LabelOptions::default()
+        };
+        let wrong = labels(&at("labels.csv"), &options).unwrap_err();
+        assert_eq!(wrong.line(), Some(2));
+        assert!(wrong.message().contains("example"));
+        let set = labels(&at("labels.csv"), &LabelOptions::default()).unwrap();
+        assert_eq!(set.labels[0].length, Some(text.chars().count() as f64));
+    }
+}
