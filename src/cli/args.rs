@@ -62,7 +62,7 @@ pub enum Command {
         /// Suite folders, folders of suites, arms files, task files, traces. Default: suites
         paths: Vec<PathBuf>,
     },
-    /// Print the JSON Schema of a file format: suite, task, arms, trace, report
+    /// Print the JSON Schema of a file format: suite, task, arms, judge, trace, report
     Schema {
         /// Name of the format
         name: String,

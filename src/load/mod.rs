@@ -12,6 +12,7 @@ mod check;
 mod document;
 mod items;
 mod json;
+mod judge;
 mod labels;
 mod misfit;
 mod nearest;
@@ -31,6 +32,7 @@ mod yaml;
 use std::path::Path;
 
 pub use arms::{ContentDigest, arms, validate_arms};
+pub use judge::{judge, validate_judge};
 pub use labels::{LABEL_KEYS, LabelOptions, labels};
 pub use scale::ScaleChoice;
 pub use schema::{NAMES as SCHEMAS, schema};

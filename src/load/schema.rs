@@ -7,14 +7,15 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use crate::model::arm::ArmsSpec;
+use crate::model::judge::JudgeSpec;
 use crate::model::report::Report;
 use crate::model::suite::{SuiteSpec, Task};
 use crate::trace::chain::WireEvent;
 
 /// The names that [`schema`] knows, in the order in which the command line lists them.
-pub const NAMES: [&str; 5] = ["suite", "task", "arms", "trace", "report"];
+pub const NAMES: [&str; 6] = ["suite", "task", "arms", "judge", "trace", "report"];
 
-/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `trace` (one line of
+/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `judge`, `trace` (one line of
 /// a native event file) or `report`; `None` for any other name.
 ///
 /// # Examples
@@ -29,6 +30,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "suite" => of::<SuiteSpec>("Assize suite (suite.yaml)"),
         "task" => of::<Task>("Assize task"),
         "arms" => of::<ArmsSpec>("Assize arms (arms.yaml)"),
+        "judge" => of::<JudgeSpec>("Assize judge (judges/NAME.yaml)"),
         "trace" => of::<WireEvent>("Assize event: one line of a native trace"),
         "report" => of::<Report>("Assize report (report.json)"),
         _ => return None,
@@ -87,7 +89,7 @@ mod tests {
 
     #[test]
     fn files_that_users_write_are_closed() {
-        for name in ["suite", "task", "arms", "trace"] {
+        for name in ["suite", "task", "arms", "judge", "trace"] {
             let schema = schema(name).unwrap();
             assert_eq!(schema["additionalProperties"], false, "{name}");
         }

@@ -18,6 +18,7 @@ mod faults_stats;
 mod faults_traces;
 mod grading;
 mod grading_odd_input;
+mod judges;
 mod layers;
 mod load;
 mod properties_stats;
