@@ -240,12 +240,8 @@ fn with_others(
         out.push(pick(JudgeKind::JudgeVsHuman, "people", judged.level(label)));
     }
     let good = judged.scale.is_positive(code);
-    if let Some((&grade, good)) = judged
-        .grades
-        .get(item)
-        .zip(good)
-        .filter(|(g, good)| **g != *good)
-    {
+    let grade = judged.grades.get(item).copied();
+    if let Some(grade) = grade.filter(|grade| good.is_some_and(|good| good != *grade)) {
         let said = if grade { "pass" } else { "fail" };
         out.push(pick(JudgeKind::JudgeVsGrader, "grader", said.to_owned()));
     }

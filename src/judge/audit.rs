@@ -167,7 +167,7 @@ pub fn guess_test(guesses: &[Guessed], level: Level) -> GuessTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::blind::probe;
+    use crate::judge::blind::unblinded;
 
     fn guesses(right: usize, wrong: usize) -> Vec<Guessed> {
         let guess = |i: usize, right: bool| {
@@ -219,7 +219,7 @@ mod tests {
                 model: None,
             })
             .into();
-        let view = probe(View::default());
+        let view = unblinded(View::default());
         let asked: Vec<AuditRequest> = (0..20)
             .map(|i| request(&view, &suspects, Seed(3), &i.to_string()))
             .collect();

@@ -4,7 +4,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use serde_json::{Value, json};
 
-use super::blind::Blinded;
+use super::blind::{Blinded, PROBE_TASK, probe};
 use super::fence::fenced;
 use super::view::View;
 use crate::base::{Error, Result};
@@ -107,10 +107,7 @@ fn render(judge: &Judge, name: &str, template: &str, context: &Value) -> Result<
 
 /// What is wrong with a judge's templates: they must render, and show rubric, evidence and examples.
 pub fn problems(judge: &Judge) -> Vec<Error> {
-    let view = super::blind::probe(View {
-        task: Some("TASK-PROBE".to_owned()),
-        parts: vec![],
-    });
+    let view = probe();
     let outputs = match judge.is_pairwise() {
         false => vec![Output {
             view: &view,
@@ -154,7 +151,7 @@ pub fn problems(judge: &Judge) -> Vec<Error> {
         .contains(&crate::model::judge::ViewPart::Task);
     must_show(
         "the task: `{{ task }}`",
-        !sees_task || text.contains("TASK-PROBE"),
+        !sees_task || text.contains(PROBE_TASK),
     );
     let examples = judge.spec.examples.iter();
     let unseen = examples.filter(|e| !text.contains(e.output.trim())).count();

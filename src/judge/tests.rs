@@ -164,7 +164,7 @@ fn a_planted_guesser_is_at_chance_on_blinded_texts() {
             let shown = view::view(&judge().spec.view, &trace, &task());
             let shown = match blinded {
                 true => blinder.blind(shown, &trial(arm, i).id).view,
-                false => blind::probe(shown),
+                false => blind::unblinded(shown),
             };
             let request = audit::request(&shown, &suspects, Seed(5), &i.to_string());
             let Message::User(text) = &request.messages[0] else {

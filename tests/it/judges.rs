@@ -254,3 +254,49 @@ fn panels_are_odd_and_of_one_scale() {
     let absent = problems(&panel("a.yaml, b.yaml, e.yaml"), &files);
     assert!(absent[0].contains("does not exist"), "{absent:#?}");
 }
+
+/// Every text in a JSON value.
+fn texts(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) => found.push(text.clone()),
+        serde_json::Value::Array(items) => items.iter().for_each(|v| texts(v, found)),
+        serde_json::Value::Object(map) => map.values().for_each(|v| texts(v, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn real_conversations_lose_names_and_nothing_else() {
+    use std::io::Read;
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites/airline");
+    let arms = load::arms(&dir.join("arms.yaml"), &load::recorded::content_digest).unwrap();
+    let judge = load::judge(&shipped("response-quality-v2.yaml")).unwrap();
+    let blinder = assize::judge::blind::Blinder::new(&judge, &arms).unwrap();
+    let mut hidden: Vec<String> = vec![];
+    let mut letters = 0;
+    for name in ["gpt-4o-airline.json.gz", "llama-3.1-8b-airline.json.gz"] {
+        let bytes = fs::read(dir.join("recorded").join(name)).unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(bytes.as_slice())
+            .read_to_string(&mut text)
+            .unwrap();
+        let mut found = vec![];
+        texts(&serde_json::from_str(&text).unwrap(), &mut found);
+        found.sort();
+        found.dedup();
+        for text in found {
+            letters += text.len();
+            let scrubbed = blinder.scrub(&text);
+            hidden.extend(
+                scrubbed
+                    .edits
+                    .iter()
+                    .map(|e| text[e.start..e.end].to_owned()),
+            );
+        }
+    }
+    hidden.sort();
+    hidden.dedup();
+    eprintln!("{letters} bytes: {hidden:?}");
+    assert!(letters > 100_000);
+}

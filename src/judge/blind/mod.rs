@@ -141,7 +141,19 @@ pub fn code(pin: &Digest, trial: &TrialId, seed: u64) -> String {
     format!("{letter}{}", 1 + bits / 24 % 999)
 }
 
-/// A view of our own making, to try templates with.
-pub(in crate::judge) fn probe(view: View) -> Blinded<View> {
+/// What a view of our own making says of its task.
+pub(in crate::judge) const PROBE_TASK: &str = "TASK-PROBE";
+
+/// A view that shows nothing of anybody, to try templates with.
+pub(in crate::judge) fn probe() -> Blinded<View> {
+    Blinded(View {
+        task: Some(PROBE_TASK.to_owned()),
+        parts: vec![],
+    })
+}
+
+/// A view with all its names, for tests that need one.
+#[cfg(test)]
+pub(in crate::judge) fn unblinded(view: View) -> Blinded<View> {
     Blinded(view)
 }
