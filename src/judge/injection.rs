@@ -50,6 +50,8 @@ impl InjectionKind {
 /// A text that seems to speak to the judge.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Injection {
+    /// Which output holds it: 0 for the first or only one, 1 for the second.
+    pub output: usize,
     /// Sequence of the event that holds it; `None` for the task or a state document.
     pub event: Option<u64>,
     /// What it does.
@@ -111,6 +113,7 @@ pub fn injections(view: &Blinded<View>, answer: &str, words: &[String]) -> Vec<I
                 let start = units.get(at).map_or(0, |u| u.start);
                 let excerpt = text[start..].chars().take(EXCERPT).collect();
                 found.push(Injection {
+                    output: 0,
                     event,
                     kind,
                     excerpt,

@@ -3,6 +3,7 @@
 //! Pure: trials and traces in, requests out; replies in, verdicts out. Whoever has a network sends the
 //! requests ([`Session`]).
 
+mod asking;
 pub mod audit;
 pub mod blind;
 pub mod cache;
@@ -14,6 +15,7 @@ pub mod own;
 pub mod pairwise;
 pub mod panel;
 pub mod prompt;
+mod reading;
 mod request;
 mod session;
 #[cfg(test)]
@@ -23,5 +25,7 @@ mod tests;
 pub mod verdict;
 pub mod view;
 
+pub use asking::{Item, Side};
+pub use reading::Reading;
 pub use request::{HiddenIn, JudgeRequest};
-pub use session::{Reading, Session, Side};
+pub use session::Session;

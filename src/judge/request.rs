@@ -11,15 +11,15 @@ use crate::model::verdict::Order;
 pub(super) struct Subject {
     pub item: ItemId,
     pub arm: Option<ArmId>,
-    pub task: TaskId,
+    pub task: Option<TaskId>,
     pub trial: Option<u32>,
 }
 
-/// What was hidden in the outputs of one arm.
+/// What was hidden in one output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenIn {
-    /// The arm.
-    pub arm: ArmId,
+    /// The arm; `None` for an item of a label set that does not say.
+    pub arm: Option<ArmId>,
     /// What was hidden.
     pub edits: Vec<Edit>,
 }
@@ -102,7 +102,7 @@ impl JudgeRequest {
         &self.code
     }
 
-    /// What was hidden, per arm.
+    /// What was hidden, per output: A, then B.
     pub fn hidden(&self) -> &[HiddenIn] {
         &self.hidden
     }

@@ -362,3 +362,32 @@ fn data_that_a_judge_does_not_accept_is_refused() {
     let error = session.refuse_data(DataClass::Customer).unwrap_err();
     assert!(error.message().contains("customer"), "{error}");
 }
+
+#[test]
+fn labelled_items_are_asked_about_like_trials() {
+    let session = session(&judge());
+    let id = crate::base::ItemId::new("item-7");
+    let item = Item {
+        id: &id,
+        input: Some("Where is my order?"),
+        outputs: &["Zephyrine says: on its way."],
+        arm: None,
+        task: None,
+        trial: None,
+    };
+    let request = session.item_requests(&item).unwrap().remove(0);
+    let sent = bytes(&request);
+    assert!(
+        sent.contains("[hidden] says: on its way.") && !sent.contains("item-7"),
+        "{sent}"
+    );
+    let verdict = session
+        .read(&request, r#"{"reason": "", "answer": "fail"}"#)
+        .verdict;
+    assert_eq!((verdict.item, verdict.task), (id.clone(), None));
+    let two = Item {
+        outputs: &["a", "b"],
+        ..item
+    };
+    assert!(session.item_requests(&two).is_err());
+}

@@ -60,6 +60,20 @@ pub fn view(parts: &[ViewPart], trace: &Trace, task: &Task) -> View {
     }
 }
 
+/// What a judge may see of an item of a label set.
+pub fn of_item(parts: &[ViewPart], input: Option<&str>, output: &str) -> View {
+    let sees_task = parts.contains(&ViewPart::Task);
+    View {
+        task: input.filter(|_| sees_task).map(str::to_owned),
+        parts: vec![Part {
+            event: None,
+            what: "answer".to_owned(),
+            text: output.to_owned(),
+            by_agent: true,
+        }],
+    }
+}
+
 /// The task as a person reads it: the user's words alone where there is nothing else.
 fn given(task: &Task) -> String {
     match (

@@ -124,6 +124,17 @@ impl Blinder {
             .collect()
     }
 
+    /// The names of arms that a text holds: their own, their models', their hosts'.
+    pub fn arm_names_in(&self, text: &str) -> Vec<String> {
+        let hits = self.finder.find(text);
+        let names = hits.iter().map(|h| self.finder.name(h.name));
+        let of_arm = |kind| matches!(kind, NameKind::Arm | NameKind::Model | NameKind::Host);
+        names
+            .filter(|name| of_arm(name.kind))
+            .map(|name| name.shown.clone())
+            .collect()
+    }
+
     /// The text of evidence for people, without names.
     pub fn scrub(&self, text: &str) -> Scrubbed {
         Scrubbed::new(text, &self.finder, &[])

@@ -1,5 +1,9 @@
 //! Names that must go, and words that must stay.
 
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::judge::testing::{arms, judge};
 
@@ -133,4 +137,77 @@ fn edits_name_what_was_hidden() {
         &text[scrubbed.edits[0].start..scrubbed.edits[0].end],
         "Zephyrine"
     );
+}
+
+static BLINDER: LazyLock<Blinder> = LazyLock::new(|| Blinder::new(&judge(), &arms()).unwrap());
+
+/// Pieces of texts: names in disguise, and what might stand around them.
+const PIECES: [&str; 24] = [
+    "Claude",
+    "G P T",
+    "z-e-p-h-y-r-i-n-e",
+    "Сlаudе",
+    r"\u0043laude",
+    "&#67;laude",
+    "%43laude",
+    "quillon\nprod",
+    "Q2xhdWRl",
+    "fp_44709d6fcb",
+    "4o",
+    "mini",
+    " ",
+    "\n",
+    ", ",
+    "é",
+    "用",
+    "🙂",
+    "\\",
+    "&",
+    "%",
+    "refund 1842",
+    "<b>",
+    "\u{200b}",
+];
+
+/// Everything outside masks stands in the original at the place that the offsets say.
+fn check_offsets(original: &str) {
+    let scrubbed = BLINDER.scrub(original);
+    let mut at = 0;
+    for edit in &scrubbed.edits {
+        assert!(
+            at <= edit.start && edit.start < edit.end,
+            "{original:?}: {:?}",
+            scrubbed.edits
+        );
+        for (i, _) in original[at..edit.start].char_indices() {
+            let there = scrubbed.shown(at + i);
+            assert_eq!(scrubbed.original_start(there), at + i, "{original:?}");
+            assert!(scrubbed.text[there..].chars().next() == original[at + i..].chars().next());
+        }
+        assert_eq!(
+            scrubbed.original_end(scrubbed.shown(edit.start) + 1),
+            edit.end
+        );
+        at = edit.end;
+    }
+    let rest = scrubbed.shown(at);
+    assert_eq!(scrubbed.text[rest..], original[at..], "{original:?}");
+}
+
+proptest! {
+    #[test]
+    fn disguised_names_never_stay(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 1..12)) {
+        let text = pieces.concat();
+        let shown = BLINDER.scrub(&text).text;
+        prop_assert!(BLINDER.names_in(&shown).is_empty(), "{text:?} → {shown:?}");
+        check_offsets(&text);
+    }
+
+    #[test]
+    fn any_text_is_scrubbed_without_panic(text in any::<String>()) {
+        check_offsets(&text);
+        let view = View { task: Some(text.clone()), parts: vec![] };
+        let blinding = BLINDER.blind(view, &TrialId::new("t"));
+        let _ = crate::judge::injection::injections(&blinding.view, "answer", &["pass".into()]);
+    }
 }
