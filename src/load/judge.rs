@@ -292,12 +292,17 @@ fn panel(
 /// The texts of a judge of one model; what is missing is among the problems.
 fn one_model(spec: &JudgeSpec, document: &Document, problems: &mut Vec<Error>) -> JudgeTexts {
     let at = At::root(document);
-    if spec.endpoint.is_none() {
+    // What was written and did not fit is gone from the typed value, and has been reported.
+    let written = document.value();
+    let absent = |key: &str| written.get(key).is_none();
+    if absent("endpoint") {
         let problem = at.problem("key `endpoint` is missing");
         problems.push(problem.hint("name the model that judges, or the files of a `panel`"));
     }
     let Some(prompt) = &spec.prompt else {
-        problems.push(at.problem("key `prompt` is missing"));
+        if absent("prompt") {
+            problems.push(at.problem("key `prompt` is missing"));
+        }
         return JudgeTexts::default();
     };
     let given = (&prompt.template, &prompt.template_file);

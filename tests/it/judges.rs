@@ -295,8 +295,7 @@ fn real_conversations_lose_names_and_nothing_else() {
             );
         }
     }
-    hidden.sort();
-    hidden.dedup();
-    eprintln!("{letters} bytes: {hidden:?}");
-    assert!(letters > 100_000);
+    // The agents of this recording never say who they are; only ids of their calls go.
+    assert!(hidden.is_empty(), "{hidden:?}");
+    assert!(letters > 1_000_000, "the recordings were read: {letters}");
 }

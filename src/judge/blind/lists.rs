@@ -44,7 +44,6 @@ pub(super) const VENDORS: &[&str] = &[
     "xai",
     "eleutherai",
     "nous research",
-    "01.ai",
     "cohereforai",
 ];
 
@@ -218,7 +217,8 @@ pub(super) const VARIANTS_APART: &[&str] = &[
     "omni", "maverick", "nemo",
 ];
 
-/// Parts of ids and hosts that name nobody.
+/// Parts of ids and hosts that name nobody, or are words of every text (`large`, `pro`): hidden as a part
+/// of the whole id only.
 pub(super) const GENERIC: &[&str] = &[
     "chat",
     "instruct",
@@ -278,6 +278,20 @@ pub(super) const GENERIC: &[&str] = &[
     "fp16",
     "generativelanguage",
     "default",
+    "large",
+    "small",
+    "medium",
+    "tiny",
+    "pro",
+    "plus",
+    "max",
+    "fast",
+    "vision",
+    "thinking",
+    "reasoning",
+    "next",
+    "agent",
+    "assistant",
 ];
 
 /// What stands before a name when somebody says who he is.

@@ -8,7 +8,7 @@
 //! (base64, hexadecimal). All become the same mask, so that nothing tells one name from another.
 //!
 //! What this costs: where an arm is called by an ordinary word, that word is hidden everywhere, for all
-//! arms alike; people called Claude and the sign Gemini are hidden too; words that name a model only now
+//! arms alike (of a model id, `large`, `pro` and the like only as a part of the whole id); people called Claude and the sign Gemini are hidden too; words that name a model only now
 //! and then (`grok`, `nova`, `apple`, `mini`, `opus`) are hidden only after "I am" or "made by", with a
 //! version joined to them, or beside another name, unless an arm bears them. What style gives away no
 //! scrubbing hides: that is what the audit ([`crate::judge::audit`]) measures.
@@ -22,6 +22,7 @@ mod ids;
 mod lists;
 mod names;
 mod scrub;
+mod spelling;
 #[cfg(test)]
 mod tests;
 
