@@ -6,7 +6,7 @@ use crate::base::{ArmId, Error, Result};
 use crate::compare::decision::ScheduleState;
 use crate::compare::robustness::robustness;
 use crate::compare::rules::{Bench, judge, screen};
-use crate::compare::table::{Comparing, compare};
+use crate::compare::table::{Comparing, Comparisons, compare};
 use crate::estimate::{Context, accounting, estimates, segments};
 use crate::model::analysis::{DecisionSpec, Schedule};
 use crate::model::estimate::{Gate, ScreenRow};
@@ -20,7 +20,7 @@ use crate::plan::PlanOptions;
 use crate::stats::Level;
 use crate::store::RunStore;
 
-use super::{rules_of_report, tables};
+use super::{judged, rules_of_report, tables};
 
 /// Examples of a broken rule that the report shows.
 const EXAMPLES: usize = 3;
@@ -58,7 +58,9 @@ impl<'a> Evaluation<'a> {
     pub fn new(stores: Vec<&'a RunStore>, choices: &PlanOptions) -> Result<Self> {
         let mut all = Vec::new();
         for store in &stores {
-            all.push(store.score_table(&store.suite()?)?);
+            let mut table = store.score_table(&store.suite()?)?;
+            judged::attach(store, &mut table)?;
+            all.push(table);
         }
         let arms = tables::named_arms(&stores);
         let table = tables::side_by_side(all, &arms);
@@ -192,13 +194,14 @@ impl<'a> Evaluation<'a> {
             schedule: self.schedule(decision, a, b),
             seed: self.stores[0].plan().body.seed,
         };
-        let compared = compare(&self.table, context, segments, &comparing)?;
+        let Comparisons { compared, judged } = compare(&self.table, context, segments, &comparing)?;
         let screened = screen(&self.table, &comparing)?;
         let bench = Bench {
             table: &self.table,
             context,
             comparing: &comparing,
             compared: &compared,
+            judged: &judged,
             screen: screened.as_ref(),
         };
         report.gate = judge(&bench)?;
@@ -208,6 +211,7 @@ impl<'a> Evaluation<'a> {
             .map(|s| s.row)
             .collect::<Vec<ScreenRow>>();
         report.comparisons = compared.into_iter().map(|c| c.row).collect();
+        report.comparisons.extend(judged.into_iter().map(|j| j.row));
         report.input_differs = self.input_differs(a, b)?;
         Ok(())
     }

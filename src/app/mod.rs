@@ -1,12 +1,16 @@
 //! One function per command: configuration in, result out.
 
 pub mod calculator;
+pub mod calibrate;
 pub mod compare;
 mod disagreements;
 pub mod evaluate;
 pub mod golden;
 pub mod grade;
 pub mod import;
+pub mod judge;
+mod judged;
+pub mod label_sample;
 pub mod recorded;
 pub mod report;
 mod rules_of_report;

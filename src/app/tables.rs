@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::evaluate::{EvaluatedArm, Evaluation};
 use crate::base::{ArmId, Result, TaskId};
+use crate::model::judged::{JudgeCell, JudgeColumn, Standing};
 use crate::model::measure::Dimension;
 use crate::model::report::{ArmInfo, InfrastructureRow};
 use crate::model::score::{MeasureColumn, ScoreTable, SegmentColumn, Unscored};
@@ -51,6 +52,7 @@ pub(super) fn side_by_side(mut tables: Vec<ScoreTable>, arms: &[EvaluatedArm]) -
 }
 
 fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
+    append_judges(whole, &mut other);
     let mut position: HashMap<TaskId, u32> = whole
         .tasks
         .iter()
@@ -100,6 +102,41 @@ fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
     whole
         .unscored
         .extend(other.unscored.into_iter().map(shifted));
+}
+
+/// Judges by name; one that only one of the runs knows was not asked in the other, and has no standing
+/// there. Before rows and arms are put together.
+fn append_judges(whole: &mut ScoreTable, other: &mut ScoreTable) {
+    let (rows, arms) = (whole.arm.len(), whole.arms.len());
+    let (more_rows, more_arms) = (other.arm.len(), other.arms.len());
+    let mut mine = std::mem::take(&mut whole.judges);
+    for theirs in std::mem::take(&mut other.judges) {
+        // Verdicts on another scale are those of another judge.
+        let same = |j: &JudgeColumn| j.judge == theirs.judge && j.scale == theirs.scale;
+        match mine.iter_mut().find(|j| same(j)) {
+            Some(column) => {
+                column.cell.extend(theirs.cell);
+                column.label.extend(theirs.label);
+                column.standing.extend(theirs.standing);
+            }
+            None => {
+                let mut column = theirs;
+                column.cell = [vec![JudgeCell::NotJudged; rows], column.cell].concat();
+                column.label = [vec![None; rows], column.label].concat();
+                column.standing = [vec![Standing::default(); arms], column.standing].concat();
+                mine.push(column);
+            }
+        }
+    }
+    for column in &mut mine {
+        column.cell.resize(rows + more_rows, JudgeCell::NotJudged);
+        column.label.resize(rows + more_rows, None);
+        column
+            .standing
+            .resize(arms + more_arms, Standing::default());
+    }
+    mine.sort_by(|a, b| a.judge.cmp(&b.judge));
+    whole.judges = mine;
 }
 
 fn value_of(segments: &[SegmentColumn], key: &str, task: usize) -> Option<String> {

@@ -221,8 +221,12 @@ fn answer(verdict: &Verdict, scale: &Scale) -> JudgeAnswer {
     }
 }
 
-/// The majority, or why there is none.
-fn majority(votes: &[Option<u32>]) -> std::result::Result<u32, &'static str> {
+/// The majority of some answers, or why there is none.
+///
+/// # Errors
+///
+/// `no_majority` where answers tie, `missing` where there are none.
+pub fn majority(votes: &[Option<u32>]) -> std::result::Result<u32, &'static str> {
     match majority_vote(votes) {
         Vote::Majority(code) => Ok(code),
         Vote::Tie => Err("no_majority"),

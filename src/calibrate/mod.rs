@@ -10,16 +10,18 @@ mod join;
 mod measure;
 mod panel;
 mod rules;
+mod sample;
 mod slice;
 mod thresholds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use against::against;
-pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join};
+pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join, majority};
 pub use measure::Measuring;
 pub use panel::panel;
 pub use rules::OtherRule;
+pub use sample::{Draw, Drawing, draw};
 pub use slice::transported;
 
 use crate::base::{Notice, Result};

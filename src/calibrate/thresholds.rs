@@ -7,7 +7,7 @@ use crate::base::{Error, Result};
 use crate::model::calibration::{
     CalibrationNotice, CalibrationSlice, CertificateResult, Measured, ThresholdRow,
 };
-use crate::model::label::Scale;
+use crate::model::label::{Scale, ScaleKind};
 use crate::stats::tolerance::{above, at_least, at_most, below};
 
 /// Fewest labelled items before a judge may gate anything (METHODS 8).
@@ -107,6 +107,10 @@ fn one_sided(pairs: &Pairs, scale: &Scale) -> Option<CalibrationNotice> {
         .judge
         .iter()
         .for_each(|j| *answers.entry(*j).or_default() += 1);
+    // A pairwise answer that flips is a tie, which is no answer where people never see one: it is wrong.
+    if scale.kind == ScaleKind::Pairwise && !pairs.truth.contains(&2) {
+        answers.remove(&2);
+    }
     let (rarest, n) = answers.into_iter().min_by_key(|(_, n)| *n)?;
     (n < FEWEST_PER_ANSWER).then(|| {
         let detail = format!(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::calibrate::{CalibrateArgs, JudgeArgs, LabelSampleArgs};
 use super::number;
 use crate::app;
 use crate::base::{ArmId, Error, Result};
@@ -62,7 +63,7 @@ pub enum Command {
         /// Suite folders, folders of suites, arms files, task files, traces. Default: suites
         paths: Vec<PathBuf>,
     },
-    /// Print the JSON Schema of a file format: suite, task, arms, judge, trace, report
+    /// Print the JSON Schema of a file format: suite, task, arms, judge, trace, report, calibration
     Schema {
         /// Name of the format
         name: String,
@@ -93,6 +94,12 @@ pub enum Command {
     },
     /// How many tasks and trials a margin needs, what they cost, and which of the two to buy
     Plan(PlanArgs),
+    /// Put recorded verdicts, labels and a certificate into a run, for quality in its report
+    Judge(JudgeArgs),
+    /// Draw trials of a run for people to label: a blinded sheet
+    LabelSample(LabelSampleArgs),
+    /// Examine a judge against people's labels by recorded verdicts, and certify it; exits 1 if it is refused
+    Calibrate(Box<CalibrateArgs>),
     /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
     #[command(args_conflicts_with_subcommands = true)]
     Stats(StatsArgs),

@@ -1,6 +1,7 @@
 //! Arguments, talk, and exit codes: the only place that prints.
 
 mod args;
+mod calibrate;
 mod render;
 
 use std::process::ExitCode;
@@ -93,6 +94,17 @@ fn dispatch(args: Args) -> Result<u8> {
         }
         Command::Verify { run } => render::verification(&app::verify::verify(&run)?, format),
         Command::Plan(plan) => render::sizing(&app::sizing::plan(&plan.options()?)?, format),
+        Command::Judge(args) => {
+            let done = app::judge::judge(&args.command())?;
+            calibrate::judged(&done, format)
+        }
+        Command::LabelSample(args) => {
+            calibrate::sampled(&app::label_sample::sample(&args.command())?, format)
+        }
+        Command::Calibrate(args) => {
+            let done = app::calibrate::calibrate(&args.command()?, &mut render::talk)?;
+            calibrate::print(&done, format)
+        }
         Command::Stats(stats) => self::stats(&stats, format),
     }
 }

@@ -32,7 +32,8 @@ pub fn error(error: &Error) {
     talk(&text);
 }
 
-fn print(text: &str) -> Result<()> {
+/// Prints a text to stdout.
+pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         // A reader that stopped reading (`| head`) has what it wanted.

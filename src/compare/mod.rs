@@ -4,6 +4,7 @@ pub mod contrast;
 pub mod decision;
 pub mod gate;
 pub mod orient;
+pub mod quality;
 pub mod robustness;
 pub mod rules;
 pub mod screen;

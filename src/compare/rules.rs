@@ -5,12 +5,14 @@ use super::gate::{
     CandidateRate, FinishedWord, GateResult, RateMissing, Rule, RuleKind as Kind, RuleResult, gate,
     rule,
 };
+use super::quality::{self, JudgedComparison};
 use super::screen::{ScreenTask, task_screen};
 use super::table::{Compared, Comparing, decision_margin, margin_of};
 use crate::base::Result;
 use crate::estimate::{Context, TaskCells, partial_tasks, task_scores, why_not_measured};
 use crate::model::analysis::{RuleKind, RuleSpec};
 use crate::model::estimate::{Gate, GateRule, ScreenRow, ScreenTask as RejectedTask};
+use crate::model::measure::Dimension;
 use crate::model::metric::Metric;
 use crate::model::score::ScoreTable;
 use crate::stats::clustered::sen_cp;
@@ -32,6 +34,8 @@ pub struct Bench<'a> {
     pub comparing: &'a Comparing<'a>,
     /// All comparisons.
     pub compared: &'a [Compared],
+    /// All comparisons of quality.
+    pub judged: &'a [JudgedComparison],
     /// The screen of the success rate, if it was run.
     pub screen: Option<&'a Screened>,
 }
@@ -74,6 +78,9 @@ pub fn judge(bench: &Bench) -> Result<Gate> {
 }
 
 fn judge_one(bench: &Bench, spec: &RuleSpec) -> Result<(RuleResult, GateRule)> {
+    if spec.dimension == Dimension::Quality {
+        return on_quality(bench, spec);
+    }
     let named = spec.metric.as_deref().and_then(Metric::from_name);
     let metric = named.or_else(|| Metric::main(spec.dimension));
     let margin = metric.and_then(|m| {
@@ -99,6 +106,29 @@ fn judge_one(bench: &Bench, spec: &RuleSpec) -> Result<(RuleResult, GateRule)> {
         reason,
     };
     Ok((result, row))
+}
+
+/// Rules on quality name a judge, and rest on what judges and people said.
+fn on_quality(bench: &Bench, spec: &RuleSpec) -> Result<(RuleResult, GateRule)> {
+    let level = gate_level(bench);
+    let Bench {
+        table,
+        context,
+        comparing,
+        judged,
+        ..
+    } = bench;
+    let found = quality::judge_rule(table, context, comparing, judged, spec, level)?;
+    let row = GateRule {
+        dimension: spec.dimension,
+        metric: found.metric,
+        rule: spec.rule.name().to_owned(),
+        margin: found.margin,
+        rate: spec.rate,
+        result: found.result.as_str().to_owned(),
+        reason: Some(found.reason),
+    };
+    Ok((found.result, row))
 }
 
 fn result(

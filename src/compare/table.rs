@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::contrast::{Contrasted, Pair, contrast};
 use super::decision::{DecideInput, Decision, JudgeState, MissingState, ScheduleState, decide};
+use super::quality::{self, JudgedComparison};
 use super::settle::{Question, settle};
 use crate::base::{Result, Seed};
 use crate::estimate::{Context, Segment, TaskCells, has_valid_trials, is_measured};
@@ -50,6 +51,29 @@ pub struct Compared {
     pub decision: Decision,
 }
 
+/// All comparisons of two arms.
+#[derive(Clone, Debug, Default)]
+pub struct Comparisons {
+    /// On what graders and accounting measured.
+    pub compared: Vec<Compared>,
+    /// On quality, by judge.
+    pub judged: Vec<JudgedComparison>,
+}
+
+impl Comparing<'_> {
+    /// Whether arms, level, schedule and interval are those that were locked.
+    pub(super) fn same_as_locked(&self) -> bool {
+        self.locked.is_some_and(|locked| {
+            let decision = self.decision;
+            locked.baseline == decision.baseline
+                && locked.candidate == decision.candidate
+                && locked.alpha == decision.alpha
+                && locked.schedule == decision.schedule
+                && locked.strict == decision.strict
+        })
+    }
+}
+
 /// Compares two arms on every compared metric that was measured in one of them, in every segment.
 ///
 /// # Errors
@@ -60,7 +84,7 @@ pub fn compare(
     context: &Context,
     segments: &[Segment],
     comparing: &Comparing,
-) -> Result<Vec<Compared>> {
+) -> Result<Comparisons> {
     let metrics = compared_metrics(table, comparing);
     let cost = cost_per_task(table, context, comparing);
     let contrasted: Vec<Vec<(Metric, &Segment, Contrasted)>> = metrics
@@ -95,8 +119,23 @@ pub fn compare(
         .collect::<Result<_>>()?;
     let mut contrasted: Vec<_> = contrasted.into_iter().flatten().collect();
     mark_selection(&mut contrasted);
-    let adjusted = family(&contrasted, comparing.decision);
-    Ok(contrasted
+    let by_judges = quality::contrasts(table, context, segments, comparing)?;
+    let is_main = |c: &&quality::JudgedContrast| c.is_main(table, comparing.decision);
+    let main = by_judges.iter().find(is_main);
+    let adjusted = family(
+        &contrasted,
+        main.and_then(quality::JudgedContrast::p),
+        comparing.decision,
+    );
+    let judged = by_judges
+        .iter()
+        .map(|c| {
+            let own = adjusted.get(Dimension::Quality.name()).copied();
+            let own = own.filter(|_| is_main(&c));
+            quality::finish(context, comparing, c, own)
+        })
+        .collect();
+    let compared = contrasted
         .into_iter()
         .map(|(metric, segment, found)| {
             let p_adjusted = match segment.name {
@@ -105,7 +144,8 @@ pub fn compare(
             };
             finish(context, comparing, metric, segment, found, p_adjusted, cost)
         })
-        .collect())
+        .collect();
+    Ok(Comparisons { compared, judged })
 }
 
 /// The compared metrics that were measured in one of the arms; where no trial of either arm is valid,
@@ -174,12 +214,15 @@ pub fn primary(decision: &DecisionSpec) -> Vec<Dimension> {
 /// in the family with 1.
 fn family(
     contrasted: &[(Metric, &Segment, Contrasted)],
+    quality: Option<f64>,
     decision: &DecisionSpec,
 ) -> BTreeMap<String, f64> {
     let members: Vec<(String, f64)> = primary(decision)
         .into_iter()
-        .filter_map(Metric::main)
-        .map(|main| {
+        .map(|dimension| {
+            let Some(main) = Metric::main(dimension) else {
+                return (dimension.name().to_owned(), quality.unwrap_or(1.0));
+            };
             let found = contrasted
                 .iter()
                 .find(|(m, s, _)| *m == main && s.name.is_none());
@@ -342,15 +385,10 @@ fn p_method(metric: &Metric) -> &'static str {
 
 /// Whether arms, margin, level and schedule are those that were locked.
 fn is_locked(comparing: &Comparing, metric: &Metric, margin: Option<f64>) -> bool {
-    comparing.locked.is_some_and(|locked| {
-        let decision = comparing.decision;
-        margin_of(locked, metric) == margin
-            && locked.baseline == decision.baseline
-            && locked.candidate == decision.candidate
-            && locked.alpha == decision.alpha
-            && locked.schedule == decision.schedule
-            && locked.strict == decision.strict
-    })
+    comparing.same_as_locked()
+        && comparing
+            .locked
+            .is_some_and(|l| margin_of(l, metric) == margin)
 }
 
 /// Mean cost of one more task in both arms, where both record cost.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::segments::Segment;
 use crate::model::estimate::AccountingRow;
+use crate::model::judged::{JudgeCell, JudgeColumn};
 use crate::model::measure::{Dimension, Measure};
 use crate::model::score::{CellState, RowState, ScoreTable};
 use crate::model::trial::Boundary;
@@ -12,7 +13,7 @@ use crate::model::trial::Boundary;
 ///
 /// A trial is *graded* on a dimension if any measure of it has a value; ungradable and not
 /// applicable are decided the same way, the first that applies in this order: graded, not
-/// applicable, ungradable. Quality has no measure without judges, so none of its trials is graded.
+/// applicable, ungradable. Quality has no measure: its trials are judged, or excluded by the judge.
 pub fn accounting(table: &ScoreTable, segments: &[Segment]) -> Vec<AccountingRow> {
     let mut rows = Vec::new();
     for (arm, name) in table.arms.iter().enumerate() {
@@ -37,6 +38,7 @@ struct Counts {
     not_started: u64,
     valid: u64,
     graded: u64,
+    judged: u64,
     not_applicable: u64,
     ungradable: u64,
     excluded: BTreeMap<Boundary, u64>,
@@ -48,6 +50,7 @@ impl Counts {
         self.not_started += other.not_started;
         self.valid += other.valid;
         self.graded += other.graded;
+        self.judged += other.judged;
         self.not_applicable += other.not_applicable;
         self.ungradable += other.ungradable;
         for (&boundary, trials) in &other.excluded {
@@ -72,8 +75,8 @@ impl Counts {
             finished: self.planned - self.not_started - unfinished,
             valid: self.valid,
             graded: self.graded,
-            judged: 0,
-            scored: self.graded,
+            judged: self.judged,
+            scored: self.graded + self.judged,
             not_applicable: self.not_applicable,
             ungradable: self.ungradable,
             not_started: self.not_started,
@@ -82,6 +85,18 @@ impl Counts {
                 .into_iter()
                 .map(|(b, n)| (b.name().to_owned(), n))
                 .collect(),
+        }
+    }
+}
+
+impl Counts {
+    /// A valid trial is judged if any judge gave a usable verdict; else the judge is what broke.
+    fn add_verdict(&mut self, table: &ScoreTable, row: usize) {
+        let usable = |c: &JudgeColumn| matches!(c.cell[row], JudgeCell::Level(_));
+        if table.judges.iter().any(usable) {
+            self.judged += 1;
+        } else {
+            *self.excluded.entry(Boundary::Judge).or_default() += 1;
         }
     }
 }
@@ -102,7 +117,9 @@ fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
             RowState::Infra(boundary) => *counts.excluded.entry(boundary).or_default() += 1,
             RowState::Valid => {
                 counts.valid += 1;
-                if columns.iter().any(|c| c.cell[row] == CellState::Scored) {
+                if dimension == Dimension::Quality && !table.judges.is_empty() {
+                    counts.add_verdict(table, row);
+                } else if columns.iter().any(|c| c.cell[row] == CellState::Scored) {
                     counts.graded += 1;
                 } else if columns
                     .iter()

@@ -3,6 +3,7 @@
 mod accounting;
 mod cells;
 mod costs;
+mod quality;
 mod rates;
 mod segments;
 mod table;
@@ -10,6 +11,8 @@ mod table;
 pub use accounting::accounting;
 pub use cells::{TaskCells, TrialValues};
 pub(crate) use costs::unit_means;
+pub(crate) use quality::corrected;
+pub use quality::{JudgedTrial, QualityCells};
 pub(crate) use rates::{partial_tasks, status, task_scores};
 pub use segments::{Segment, segments};
 pub use table::{Context, estimates};

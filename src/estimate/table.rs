@@ -100,15 +100,7 @@ pub fn estimates(
         .map(|(arm, metric)| of_metric(table, context, segments, *arm, metric))
         .collect::<Result<_>>()?;
     let mut all: Vec<EstimateRow> = rows.into_iter().flatten().map(finite).collect();
-    for arm in 0..table.arms.len() {
-        let whole = Segment {
-            name: None,
-            tasks: vec![],
-        };
-        let mut row = not_measured(context, arm, Dimension::Quality, "quality.rate", &whole);
-        row.reason = Some("no_judge".to_owned());
-        all.push(row);
-    }
+    all.extend(super::quality::quality(table, context, segments)?);
     Ok(all)
 }
 
@@ -268,6 +260,16 @@ pub(super) fn blank_row(
     segment: &Segment,
 ) -> EstimateRow {
     row(context, arm, metric.dimension(), &metric.name(), segment)
+}
+
+/// A row of quality with its place filled in and nothing else.
+pub(super) fn quality_row(
+    context: &Context,
+    arm: usize,
+    metric: &str,
+    segment: &Segment,
+) -> EstimateRow {
+    row(context, arm, Dimension::Quality, metric, segment)
 }
 
 fn row(

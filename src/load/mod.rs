@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod arms;
+mod certificate;
 mod check;
 mod document;
 mod items;
@@ -32,6 +33,7 @@ mod yaml;
 use std::path::Path;
 
 pub use arms::{ContentDigest, arms, validate_arms};
+pub use certificate::certificate;
 pub use judge::{judge, validate_judge};
 pub use labels::{LABEL_KEYS, LabelOptions, labels};
 pub use scale::ScaleChoice;

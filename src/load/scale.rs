@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::{Error, Result};
-use crate::model::label::{Scale, ScaleKind, binary_word};
-
-/// Words by which a label says that neither output is better.
-const TIES: [&str; 6] = ["tie", "draw", "equal", "both", "neither", "0"];
+use crate::model::label::{Scale, ScaleKind, binary_word, is_tie_word};
 
 /// A scale as the user declares it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,8 +87,7 @@ impl ScaleChoice {
 
 /// The answers that occur, numbers by size.
 fn ordered(seen: &BTreeSet<&str>, kind: ScaleKind) -> Vec<String> {
-    let is_tie =
-        |a: &&str| kind == ScaleKind::Pairwise && TIES.iter().any(|t| a.eq_ignore_ascii_case(t));
+    let is_tie = |a: &&str| kind == ScaleKind::Pairwise && is_tie_word(a);
     let mut levels: Vec<&str> = seen.iter().copied().collect();
     let number = |text: &str| text.parse::<f64>().ok();
     if levels.iter().all(|l| number(l).is_some()) {
@@ -121,7 +117,7 @@ fn complete(scale: &mut Scale) -> Result<()> {
                 .hint("declare them, the worst first: `--scale ordinal:poor,fair,good`"));
         }
         ScaleKind::Pairwise => {
-            let tie = |l: &String| TIES.iter().any(|t| l.eq_ignore_ascii_case(t));
+            let tie = |l: &String| is_tie_word(l);
             if levels == 2 && !scale.levels.iter().any(tie) {
                 scale.levels.push("tie".to_owned());
             }

@@ -7,16 +7,25 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use crate::model::arm::ArmsSpec;
+use crate::model::calibration::Calibration;
 use crate::model::judge::JudgeSpec;
 use crate::model::report::Report;
 use crate::model::suite::{SuiteSpec, Task};
 use crate::trace::chain::WireEvent;
 
 /// The names that [`schema`] knows, in the order in which the command line lists them.
-pub const NAMES: [&str; 6] = ["suite", "task", "arms", "judge", "trace", "report"];
+pub const NAMES: [&str; 7] = [
+    "suite",
+    "task",
+    "arms",
+    "judge",
+    "trace",
+    "report",
+    "calibration",
+];
 
-/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `judge`, `trace` (one line of
-/// a native event file) or `report`; `None` for any other name.
+/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `judge`, `trace` (one
+/// line of a native event file), `report` or `calibration`; `None` for any other name.
 ///
 /// # Examples
 ///
@@ -33,6 +42,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "judge" => of::<JudgeSpec>("Assize judge (judges/NAME.yaml)"),
         "trace" => of::<WireEvent>("Assize event: one line of a native trace"),
         "report" => of::<Report>("Assize report (report.json)"),
+        "calibration" => of::<Calibration>("Assize certificate of a judge (calibration.json)"),
         _ => return None,
     };
     Some(schema)

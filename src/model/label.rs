@@ -63,13 +63,18 @@ impl Scale {
     /// The code of an answer: its position among the levels; `None` if it is off the scale.
     ///
     /// Case does not matter, and a number may be written otherwise (`2.0` for `2`). On the scale of pass
-    /// and fail `true`, `yes`, `good` and `1` are a pass, their opposites a failure.
+    /// and fail `true`, `yes`, `good` and `1` are a pass, their opposites a failure; on a pairwise
+    /// scale `tie`, `draw` and the like are the tie, whatever it is called.
     pub fn code(&self, answer: &str) -> Option<u32> {
         let answer = answer.trim();
         let position = |same: &dyn Fn(&String) -> bool| self.levels.iter().position(same);
         let number = answer.parse::<f64>().ok().filter(|n| n.is_finite());
         let equal = |l: &String| number.is_some() && l.parse::<f64>().ok() == number;
-        let word = |l: &String| self.is_pass_fail() && binary_word(answer) == Some(l.as_str());
+        let tie = self.kind == ScaleKind::Pairwise && is_tie_word(answer);
+        let word = |l: &String| {
+            (self.is_pass_fail() && binary_word(answer) == Some(l.as_str()))
+                || (tie && self.levels.get(2) == Some(l))
+        };
         position(&|l| l == answer)
             .or_else(|| position(&|l| l.eq_ignore_ascii_case(answer)))
             .or_else(|| position(&equal))
@@ -128,6 +133,12 @@ pub fn binary_word(word: &str) -> Option<&'static str> {
         "fail" | "failed" | "false" | "no" | "bad" | "incorrect" | "0" | "0.0" => Some("fail"),
         _ => None,
     }
+}
+
+/// Whether a word commonly says that neither output is better.
+pub fn is_tie_word(word: &str) -> bool {
+    const TIES: [&str; 6] = ["tie", "draw", "equal", "both", "neither", "0"];
+    TIES.iter().any(|t| word.trim().eq_ignore_ascii_case(t))
 }
 
 /// What a label is used for: prompts are tuned on one part and certified on the other.

@@ -9,6 +9,7 @@ pub mod estimate;
 pub mod expect;
 pub mod grade;
 pub mod judge;
+pub mod judged;
 pub mod label;
 pub mod measure;
 pub mod metric;

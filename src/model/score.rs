@@ -1,6 +1,7 @@
 //! The score table: columns with one row per planned trial.
 
 use crate::base::{ArmId, TaskId};
+use crate::model::judged::JudgeColumn;
 use crate::model::measure::Measure;
 use crate::model::trial::Boundary;
 
@@ -31,6 +32,8 @@ pub struct ScoreTable {
     pub measures: Vec<MeasureColumn>,
     /// Why valid trials have no value, counted.
     pub unscored: Vec<Unscored>,
+    /// Judges, in order of their names.
+    pub judges: Vec<JudgeColumn>,
 }
 
 /// Why some valid trials of an arm have no value of a measure.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Digest, Error, Result, Seed};
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec, Schedule};
-use crate::model::arm::Arm;
+use crate::model::arm::{Arm, ArmSpec};
+use crate::model::measure::Dimension;
 use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
 use crate::model::suite::{DataClass, Suite};
@@ -44,6 +45,14 @@ impl PlanOptions {
     /// If a name is neither a dimension nor a compared metric, or a number is no margin of it.
     pub fn check_margins(&self) -> Result<()> {
         for (name, margin) in &self.margins {
+            if is_quality(name) {
+                if !(*margin > 0.0 && *margin <= 1.0) {
+                    let message =
+                        format!("the margin of `{name}` must lie above 0 and at most at 1");
+                    return Err(Error::input(message));
+                }
+                continue;
+            }
             let metric = Metric::of_margin(name)
                 .filter(Metric::is_compared)
                 .ok_or_else(|| {
@@ -60,6 +69,11 @@ impl PlanOptions {
     }
 }
 
+/// Whether a margin's name means quality: the dimension, or a metric that is called after its judge.
+fn is_quality(name: &str) -> bool {
+    name == Dimension::Quality.name() || name.ends_with(".rate")
+}
+
 /// The most trials of a plan: what reports are made for, ten times over.
 pub const MOST_TRIALS: u64 = 10_000_000;
 
@@ -68,18 +82,21 @@ pub const DEFAULT_SEED: u64 = 7;
 
 /// Without a suite's rules, a margin says what must hold: the candidate is not worse by more.
 fn imply_rules(decision: &mut DecisionSpec) {
-    let metrics = decision
-        .margins
-        .keys()
-        .filter_map(|name| Metric::of_margin(name));
-    let rule = |metric: Metric| RuleSpec {
-        dimension: metric.dimension(),
-        metric: Some(metric.name()),
+    let rule = |dimension: Dimension, metric: Option<String>| RuleSpec {
+        dimension,
+        metric,
         rule: RuleKind::NonInferior,
         margin: None,
         rate: None,
     };
-    decision.rules = metrics.map(rule).collect();
+    let implied = |name: &String| {
+        if is_quality(name) {
+            let own = (name != Dimension::Quality.name()).then(|| name.clone());
+            return Some(rule(Dimension::Quality, own));
+        }
+        Metric::of_margin(name).map(|m| rule(m.dimension(), Some(m.name())))
+    };
+    decision.rules = decision.margins.keys().filter_map(implied).collect();
 }
 
 /// A plan for imported trials: arms come with the imports, so none is checked yet.

@@ -4,6 +4,7 @@
 //! from columns to bytes. Nothing reads a clock, a file or a random number, so the same report
 //! gives the same bytes.
 
+pub mod calibration;
 pub mod csv;
 pub mod json;
 pub mod markdown;

@@ -67,6 +67,19 @@ pub(super) fn of_trials(db: &Connection) -> Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
+/// The fingerprint of everything that is stored of judges, by which a changed verdict is noticed.
+pub(super) fn of_judged(db: &Connection) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    for select in [
+        "SELECT judge, scale, pin, certificate FROM judges ORDER BY judge",
+        "SELECT * FROM verdicts ORDER BY trial, judge, repeat, ord, identity",
+        "SELECT * FROM labels ORDER BY trial, judge, rater",
+    ] {
+        each_row(db, select, |_, value| add(&mut hasher, value))?;
+    }
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
 /// A fingerprint of the grades and scores of each trial, by the trial's internal key.
 fn fingerprints(db: &Connection) -> Result<BTreeMap<i64, [u8; 32]>> {
     let mut hashers: BTreeMap<i64, blake3::Hasher> = BTreeMap::new();

@@ -5,6 +5,8 @@
 
 mod files;
 mod fingerprint;
+mod judged;
+mod looks;
 mod open;
 mod read;
 mod schema;
@@ -13,6 +15,8 @@ mod verify;
 mod write;
 
 pub use files::FileFolder;
+pub use judged::{JudgeInput, PutJudged, StoredJudge, StoredLabel};
+pub use looks::{Look, note_look};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use verify::Verification;

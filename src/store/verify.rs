@@ -59,6 +59,12 @@ impl RunStore {
                 .mismatches
                 .push("trials were added, removed or changed since they were stored".to_owned());
         }
+        let judged = super::fingerprint::of_judged(&self.db)?;
+        if self.meta("judged_hash")?.is_some_and(|hash| hash != judged) {
+            found.mismatches.push(
+                "verdicts, labels or certificates were changed since they were stored".to_owned(),
+            );
+        }
         let select = "SELECT t.row, t.id, a.name, k.name, t.idx, t.body, t.trace, t.digest, t.status, t.boundary, t.code
                       FROM trials t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task ORDER BY t.row";
         let mut select = self.db.prepare(select).map_err(sql)?;

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod calculator;
+mod calibration;
 mod common;
 mod coverage;
 mod coverage_judged;
@@ -18,6 +19,7 @@ mod faults_stats;
 mod faults_traces;
 mod grading;
 mod grading_odd_input;
+mod judged_quality;
 mod judges;
 mod layers;
 mod load;

@@ -25,6 +25,10 @@ pub(crate) fn check(decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>)
     }
     for (name, margin) in &decision.margins {
         let here = at.to("margins").to(name);
+        if is_quality(name) {
+            quality_margin(*margin, &here, problems);
+            continue;
+        }
         match metric_of_key(name) {
             Ok(metric) => {
                 compared(metric, &here, problems);
@@ -128,7 +132,58 @@ fn margin(margin: f64, metric: Metric, at: &At, problems: &mut Vec<Error>) {
     });
 }
 
+/// Quality is measured by judges, whom only the run knows; its metrics are called after them.
+fn is_quality(name: &str) -> bool {
+    name == Dimension::Quality.name() || name.ends_with(".rate")
+}
+
+fn quality_margin(margin: f64, at: &At, problems: &mut Vec<Error>) {
+    if !(margin > 0.0 && margin <= 1.0) {
+        problems.push(at.problem("a margin of quality must lie above 0 and at most at 1"));
+    }
+}
+
+fn quality_rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>) {
+    let kind = rule.rule.name();
+    if let Some(own) = rule.margin {
+        quality_margin(own, &at.to("margin"), problems);
+    }
+    let judged = |name: &String| name.ends_with(".rate") || name.ends_with(".mean");
+    if let Some(name) = rule.metric.as_ref().filter(|m| !judged(m)) {
+        let message = format!("`{name}` is no metric of quality");
+        let problem = at.to("metric").problem(message);
+        problems.push(problem.hint("it is called after its judge: JUDGE.rate or JUDGE.mean"));
+    }
+    match rule.rule {
+        RuleKind::NonInferior | RuleKind::Equivalent => {
+            let of_metric = rule
+                .metric
+                .as_ref()
+                .is_some_and(|m| decision.margins.contains_key(m));
+            let of_quality = decision.margins.contains_key(Dimension::Quality.name());
+            if rule.margin.is_none() && !of_metric && !of_quality {
+                let problem = at.problem(format!("rule `{kind}` on `quality` has no margin"));
+                problems.push(problem.hint("add `margin` to the rule, or `quality` to `margins`"));
+            }
+            unused(rule.rate.is_some(), "rate", rule, at, problems);
+        }
+        RuleKind::MaxRate | RuleKind::MinRate => {
+            if !rule.rate.is_some_and(|r| (0.0..=1.0).contains(&r)) {
+                problems.push(at.problem(format!("rule `{kind}` needs a `rate` between 0 and 1")));
+            }
+            unused(rule.margin.is_some(), "margin", rule, at, problems);
+        }
+        RuleKind::Superior => unused(rule.rate.is_some(), "rate", rule, at, problems),
+        RuleKind::NoTaskRegression => {
+            problems.push(at.problem("single tasks are not screened by a judge's verdicts"));
+        }
+    }
+}
+
 fn rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>) {
+    if rule.dimension == Dimension::Quality {
+        return quality_rule(rule, decision, at, problems);
+    }
     let Some(metric) = metric_of_rule(rule, at, problems) else {
         return;
     };

@@ -17,6 +17,12 @@ macro_rules! fields {
     };
 }
 
+/// Columns of `calibration.csv`.
+pub(super) const CALIBRATION: [&str; 12] = [
+    "judge", "slice", "name", "value", "low", "high", "method", "items", "part", "units", "p",
+    "reason",
+];
+
 pub(super) const ACCOUNTING: &[Field<AccountingRow>] = fields! {
     arm: row => &row.arm,
     dimension: row => row.dimension,

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use super::cell::Cell;
 use super::fields::{
-    ACCOUNTING, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field, JUDGE_DISAGREEMENTS,
+    ACCOUNTING, CALIBRATION, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field,
+    JUDGE_DISAGREEMENTS,
 };
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow};
 use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
@@ -105,6 +106,36 @@ pub fn judge_disagreements<R: Borrow<JudgeDisagreementRow>>(
     out: impl Write,
 ) -> io::Result<()> {
     table(JUDGE_DISAGREEMENTS, rows, out)
+}
+
+/// Writes the rows of a certificate.
+pub(in crate::report) fn write_rows(
+    rows: &[crate::report::calibration::Row<'_>],
+    out: impl Write,
+) -> io::Result<()> {
+    let mut sheet = Sheet::new(out, CALIBRATION.iter().copied())?;
+    for row in rows {
+        let m = row.measured;
+        let cells = [
+            Cell::from(row.judge),
+            Cell::from(row.slice),
+            Cell::from(&m.name),
+            Cell::from(m.value),
+            Cell::from(m.low),
+            Cell::from(m.high),
+            Cell::from(m.method.as_deref()),
+            Cell::from(m.items),
+            Cell::from(m.part),
+            Cell::from(m.units),
+            Cell::from(m.p),
+            Cell::from(m.reason.as_deref()),
+        ];
+        for cell in &cells {
+            sheet.cell(cell)?;
+        }
+        sheet.end_row()?;
+    }
+    sheet.finish()
 }
 
 fn table<T, R: Borrow<T>>(

@@ -16,6 +16,8 @@ mod robustness;
 mod view;
 mod words;
 
+pub(super) use number::{interval, number};
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Output, State, UndefinedBehavior, Value};
@@ -37,10 +39,15 @@ const LONGEST: usize = 400;
 /// An I/O error if the built-in template does not fit the report, which the tests rule out.
 pub fn render(report: &Report, disagreements: &[DisagreementRow]) -> Result<String> {
     let view = Value::from(Serde(View::new(report, disagreements)));
+    from_template("report.md", TEMPLATE, view)
+}
+
+/// Renders a page from a template and what it shows.
+pub(super) fn from_template(name: &str, template: &str, view: Value) -> Result<String> {
     environment()
-        .and_then(|environment| environment.render_str(TEMPLATE, view))
+        .and_then(|environment| environment.render_str(template, view))
         .map(|text| squeeze(&text))
-        .map_err(|error| Error::io(format!("report.md could not be rendered: {error:#}")))
+        .map_err(|error| Error::io(format!("{name} could not be rendered: {error:#}")))
 }
 
 fn environment() -> Result<Environment<'static>, minijinja::Error> {

@@ -5,7 +5,7 @@
 /// # Examples
 ///
 /// `.4200`, `−.0867`, `5.82`, `23.3`, `1,164`, `under .0001`.
-pub(super) fn number(x: f64) -> String {
+pub(in crate::report) fn number(x: f64) -> String {
     let size = x.abs();
     if x.fract() == 0.0 || size >= 999.5 {
         return signed(x, &grouped(size));
@@ -44,7 +44,11 @@ pub(super) fn chosen(x: f64) -> String {
 /// `[.2984, .5481]`, with `−∞` and `∞` for what has no limit; a dash where nothing is known.
 ///
 /// The blank is one at which no line breaks.
-pub(super) fn interval(low: Option<f64>, high: Option<f64>, notices: &[String]) -> String {
+pub(in crate::report) fn interval(
+    low: Option<f64>,
+    high: Option<f64>,
+    notices: &[String],
+) -> String {
     let open = |code: &str| notices.iter().any(|notice| notice == code);
     let low = match low {
         Some(low) => format!("[{}", number(low)),

@@ -1,0 +1,183 @@
+//! `assize judge RUN`: recorded verdicts, labels and a certificate become part of a run.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::base::{Error, JudgeId, Result};
+use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, ScaleChoice, VERDICT_KEYS};
+use crate::model::calibration::Calibration;
+use crate::model::label::{Label, Scale};
+use crate::model::verdict::Verdict;
+use crate::store::{JudgeInput, RunStore};
+
+/// What is put into a run.
+#[derive(Clone, Debug, Default)]
+pub struct JudgeCommand {
+    /// Run folder.
+    pub run: PathBuf,
+    /// Recorded verdicts on trials of the run.
+    pub verdicts: PathBuf,
+    /// Columns of the verdicts.
+    pub map: Vec<String>,
+    /// Only this judge; names the judge where the verdicts do not.
+    pub judge: Option<String>,
+    /// The judge's certificate.
+    pub certificate: Option<PathBuf>,
+    /// Labels of trials of the run.
+    pub labels: Option<PathBuf>,
+    /// Columns of the labels.
+    pub map_labels: Vec<String>,
+    /// `KIND` or `KIND:LEVEL,LEVEL…`; default: the certificate's, else from the answers.
+    pub scale: Option<String>,
+    /// The least good level.
+    pub positive: Option<String>,
+}
+
+/// What was put into a run, by judge.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// Judge.
+    pub judge: String,
+    /// Verdicts stored.
+    pub verdicts: u64,
+    /// Labels stored.
+    pub labels: u64,
+    /// Whether a certificate stands behind it: `passed`, `refused`, or null without one.
+    pub certificate: Option<String>,
+}
+
+/// Puts recorded verdicts into a run; what was there of the same judge is replaced.
+///
+/// # Errors
+///
+/// If verdicts or labels are wrong or of no trial of this run, the certificate is of another judge, or
+/// files fail; then nothing is stored of that judge.
+pub fn judge(command: &JudgeCommand) -> Result<Vec<Judged>> {
+    let map = ColumnMap::parse(&command.map, &VERDICT_KEYS, &["verdict."])?;
+    let verdicts = load::verdicts(&command.verdicts, &map, command.judge.as_deref())?.verdicts;
+    let certificate = command
+        .certificate
+        .as_deref()
+        .map(load::certificate)
+        .transpose()?;
+    let choice = scale_choice(command, certificate.as_ref())?;
+    let names = names(command, &verdicts, certificate.as_ref())?;
+    let words = verdicts
+        .iter()
+        .filter_map(|v| v.answer.value())
+        .map(String::as_str);
+    let (labels, scale) = match &command.labels {
+        Some(file) => {
+            let map = ColumnMap::parse(&command.map_labels, &LABEL_KEYS, &["label."])?;
+            let options = LabelOptions {
+                map,
+                scale: choice,
+                prompt: None,
+            };
+            let set = load::labels(file, &options)?;
+            (Some(set.labels), set.scale)
+        }
+        None => (None, choice.settle(words)?),
+    };
+    let mut store = RunStore::open(&command.run)?;
+    let mut done = vec![];
+    for name in names {
+        let own: Vec<Verdict> = verdicts
+            .iter()
+            .filter(|v| v.judge.as_str() == name)
+            .cloned()
+            .collect();
+        done.push(put(
+            &mut store,
+            command,
+            &name,
+            &own,
+            &scale,
+            labels.as_deref(),
+            certificate.as_ref(),
+        )?);
+    }
+    Ok(done)
+}
+
+fn scale_choice(command: &JudgeCommand, certificate: Option<&Calibration>) -> Result<ScaleChoice> {
+    let declared = ScaleChoice::parse(command.scale.as_deref(), command.positive.as_deref())?;
+    Ok(match certificate {
+        Some(c) if command.scale.is_none() => ScaleChoice {
+            kind: Some(c.scale.kind),
+            levels: c.scale.levels.clone(),
+            positive: declared.positive.or_else(|| c.scale.positive.clone()),
+        },
+        _ => declared,
+    })
+}
+
+/// The judges whose verdicts are stored.
+fn names(
+    command: &JudgeCommand,
+    verdicts: &[Verdict],
+    certificate: Option<&Calibration>,
+) -> Result<Vec<String>> {
+    let found: BTreeSet<&str> = verdicts.iter().map(|v| v.judge.as_str()).collect();
+    let chosen: Vec<String> = match &command.judge {
+        Some(judge) => vec![judge.clone()],
+        None => found.iter().map(|n| (*n).to_owned()).collect(),
+    };
+    if let Some(missing) = chosen.iter().find(|n| !found.contains(n.as_str())) {
+        return Err(
+            Error::input(format!("judge `{missing}` has no verdict")).in_file(&command.verdicts)
+        );
+    }
+    if let Some(c) = certificate.filter(|c| chosen.iter().any(|n| *n != c.judge)) {
+        let message = format!("the certificate is of judge `{}`", c.judge);
+        let place = command.certificate.as_deref().unwrap_or(Path::new(""));
+        return Err(Error::input(message)
+            .in_file(place)
+            .hint("name the judge with `--judge`, or give its own certificate"));
+    }
+    Ok(chosen)
+}
+
+fn put(
+    store: &mut RunStore,
+    command: &JudgeCommand,
+    name: &str,
+    verdicts: &[Verdict],
+    scale: &Scale,
+    labels: Option<&[Label]>,
+    certificate: Option<&Calibration>,
+) -> Result<Judged> {
+    let pins: BTreeSet<Option<String>> = verdicts
+        .iter()
+        .map(|v| v.pin.as_ref().map(ToString::to_string))
+        .collect();
+    if pins.len() > 1 {
+        return Err(Error::input(format!(
+            "the verdicts of `{name}` carry {} different pins",
+            pins.len()
+        ))
+        .in_file(&command.verdicts)
+        .hint("two definitions are two judges: name them apart"));
+    }
+    let judge = JudgeId::new(name);
+    let text = certificate
+        .map(serde_json::to_string)
+        .transpose()
+        .map_err(|e| Error::io(e.to_string()))?;
+    let stored = store.put_judged(&JudgeInput {
+        judge: &judge,
+        scale,
+        pin: pins.into_iter().next().flatten(),
+        certificate: text,
+        verdicts: Some(verdicts),
+        labels,
+    })?;
+    Ok(Judged {
+        judge: name.to_owned(),
+        verdicts: stored.verdicts,
+        labels: stored.labels,
+        certificate: certificate.map(|c| c.result.result.clone()),
+    })
+}

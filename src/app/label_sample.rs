@@ -1,0 +1,258 @@
+//! `assize label-sample RUN`: a blinded sheet for people to fill.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::base::{Digest, Error, Result, Seed};
+use crate::calibrate::{Draw, Drawing, draw};
+use crate::model::score::ScoreTable;
+use crate::model::suite::Suite;
+use crate::model::trace::{EventKind, Trace};
+use crate::report::csv::formula_safe;
+use crate::store::{FileFolder, RunStore};
+
+/// How trials are drawn for people.
+#[derive(Clone, Debug)]
+pub struct SampleCommand {
+    /// Run folder.
+    pub run: PathBuf,
+    /// Tasks to draw, or trials per answer of the judge.
+    pub count: usize,
+    /// Quotas by this judge's answers, in place of tasks at random.
+    pub quota_by: Option<String>,
+    /// Root of all randomness; default: the run's.
+    pub seed: Option<u64>,
+    /// Folder of the sheet; default: `labels` in the run folder.
+    pub out: Option<PathBuf>,
+}
+
+/// What was drawn.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sampled {
+    /// Trials on the sheet.
+    pub items: usize,
+    /// Folder that holds it.
+    pub folder: PathBuf,
+}
+
+/// Draws trials and writes `sheet.csv` and `items.jsonl` for raters, and `key.csv`, which says which trial
+/// each item was and how probable it was to be drawn, and stays away from raters.
+///
+/// # Errors
+///
+/// If quotas would label more than half of the tasks, the judge has no verdict in this run, a sheet is
+/// there already, or files fail.
+pub fn sample(command: &SampleCommand) -> Result<Sampled> {
+    let store = RunStore::open(&command.run)?;
+    let suite = store.suite()?;
+    let mut table = store.score_table(&suite)?;
+    super::judged::attach(&store, &mut table)?;
+    let how = how(command, &table)?;
+    let seed = Seed(command.seed.unwrap_or(store.plan().body.seed.0)).child("label-sample");
+    let drawn = draw(&table, &how, seed)?;
+    let folder = command
+        .out
+        .clone()
+        .unwrap_or_else(|| store.dir().join("labels"));
+    refuse_filled(&folder)?;
+    let codes: Vec<String> = drawn.iter().map(|d| code(&table, d.row, seed)).collect();
+    let files = FileFolder::create(&folder)?;
+    files.write("sheet.csv", |out| sheet(&codes, out))?;
+    files.write("key.csv", |out| key(&table, &drawn, &codes, out))?;
+    let names = names(&store);
+    let lines = drawn
+        .iter()
+        .zip(&codes)
+        .map(|(d, code)| item(&store, &suite, &table, d.row, code, &names))
+        .collect::<Result<Vec<Value>>>()?;
+    files.write("items.jsonl", |out| {
+        for line in &lines {
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    })?;
+    Ok(Sampled {
+        items: drawn.len(),
+        folder,
+    })
+}
+
+fn how(command: &SampleCommand, table: &ScoreTable) -> Result<Draw> {
+    let Some(judge) = &command.quota_by else {
+        return Ok(Draw::Tasks(command.count));
+    };
+    match table.judges.iter().position(|j| j.judge.as_str() == judge) {
+        Some(judge) => Ok(Draw::Quota {
+            judge,
+            each: command.count,
+        }),
+        None => {
+            let known: Vec<&str> = table.judges.iter().map(|j| j.judge.as_str()).collect();
+            Err(
+                Error::input(format!("judge `{judge}` has no verdict in this run"))
+                    .hint(format!("judges in the run: {}", known.join(", "))),
+            )
+        }
+    }
+}
+
+/// A sheet that people have begun to fill is not written over.
+fn refuse_filled(folder: &Path) -> Result<()> {
+    let sheet = folder.join("sheet.csv");
+    if sheet.exists() {
+        return Err(Error::input("there is a sheet already").in_file(sheet).hint(
+            "people may have filled it: name another folder with `--out`, or remove it yourself",
+        ));
+    }
+    Ok(())
+}
+
+/// A code that says nothing about arm, task or trial.
+fn code(table: &ScoreTable, row: usize, seed: Seed) -> String {
+    let arm = &table.arms[usize::from(table.arm[row])];
+    let task = &table.tasks[table.task[row] as usize];
+    let (seed, index) = (seed.0.to_string(), table.index[row].to_string());
+    let digest = Digest::of_parts(&["label-sample", &seed, arm.as_str(), task.as_str(), &index]);
+    format!("q{}", &digest.as_str()[..10])
+}
+
+fn sheet(codes: &[String], out: &mut dyn Write) -> std::io::Result<()> {
+    let mut csv = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(out);
+    csv.write_record(["item", "rater", "label"])?;
+    for code in codes {
+        csv.write_record([code.as_str(), "", ""])?;
+    }
+    csv.flush()
+}
+
+fn key(
+    table: &ScoreTable,
+    drawn: &[Drawing],
+    codes: &[String],
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let mut csv = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(out);
+    csv.write_record(["item", "arm", "task", "trial", "stratum", "probability"])?;
+    for (drawing, code) in drawn.iter().zip(codes) {
+        let row = drawing.row;
+        let arm = formula_safe(table.arms[usize::from(table.arm[row])].as_str());
+        let task = formula_safe(table.tasks[table.task[row] as usize].as_str());
+        let index = table.index[row].to_string();
+        let probability = format!("{:?}", drawing.probability);
+        csv.write_record([
+            code,
+            arm.as_ref(),
+            task.as_ref(),
+            &index,
+            &drawing.stratum,
+            &probability,
+        ])?;
+    }
+    csv.flush()
+}
+
+/// Names of arms and models, which raters must not see.
+fn names(store: &RunStore) -> Vec<String> {
+    let mut names = vec![];
+    for arm in &store.plan().body.arms {
+        names.push(arm.id.to_string());
+        names.extend(arm.model.clone());
+    }
+    names.retain(|n| n.chars().count() > 2);
+    // Longer names first, so that one that holds another goes as a whole.
+    names.sort_by_key(|n| std::cmp::Reverse(n.len()));
+    names
+}
+
+/// What a rater sees of a trial: what the user said, and what the agent answered.
+fn item(
+    store: &RunStore,
+    suite: &Suite,
+    table: &ScoreTable,
+    row: usize,
+    code: &str,
+    names: &[String],
+) -> Result<Value> {
+    let arm = &table.arms[usize::from(table.arm[row])];
+    let task = &table.tasks[table.task[row] as usize];
+    let stored = store.trial(arm, task, table.index[row])?;
+    let trace = stored.and_then(|s| s.trace);
+    let asked = suite.tasks.iter().find(|t| t.id == *task);
+    let given = asked.and_then(|t| t.input.get("user")).map(text);
+    let said = |kind: &[EventKind]| trace.as_ref().map(|t| texts(t, kind)).unwrap_or_default();
+    let input = given.unwrap_or_else(|| said(&[EventKind::UserMessage]).join("\n"));
+    let finals = said(&[EventKind::Final]);
+    let output = finals
+        .last()
+        .cloned()
+        .or_else(|| said(&[EventKind::ModelResult]).pop());
+    let talk = said(&[
+        EventKind::UserMessage,
+        EventKind::ModelResult,
+        EventKind::Question,
+    ]);
+    let talk: Vec<String> = talk.iter().map(|t| hidden(t, names)).collect();
+    Ok(json!({
+        "item": code,
+        "input": hidden(&input, names),
+        "output": output.map(|o| hidden(&o, names)),
+        "transcript": talk,
+    }))
+}
+
+fn texts(trace: &Trace, kinds: &[EventKind]) -> Vec<String> {
+    let events = trace.events.iter().filter(|e| kinds.contains(&e.kind));
+    events
+        .filter_map(|e| e.payload.as_ref())
+        .map(text)
+        .collect()
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A text without the names of arms and models, wherever they stand as words and however written.
+fn hidden(text: &str, names: &[String]) -> String {
+    let mut text = text.to_owned();
+    for name in names {
+        let (lower, wanted) = (text.to_ascii_lowercase(), name.to_ascii_lowercase());
+        let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        let mut out = String::with_capacity(text.len());
+        let mut from = 0;
+        for (at, found) in lower.match_indices(&wanted) {
+            let end = at + found.len();
+            let alone = edge(lower[..at].chars().next_back()) && edge(lower[end..].chars().next());
+            if alone {
+                out.push_str(&text[from..at]);
+                out.push_str("[hidden]");
+                from = end;
+            }
+        }
+        out.push_str(&text[from..]);
+        text = out;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_hidden_as_words_in_any_case() {
+        let names = ["gpt-4o".to_owned(), "new".to_owned()];
+        let text = hidden("I am GPT-4o, the New one; renewed. Ünew", &names);
+        assert_eq!(text, "I am [hidden], the [hidden] one; renewed. Ünew");
+    }
+}
