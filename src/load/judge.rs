@@ -258,7 +258,7 @@ fn panel(
     let at = At::root(document).to("panel");
     let file = &document.file;
     let distinct: BTreeSet<&String> = spec.panel.iter().collect();
-    if distinct.len() % 2 == 0 || distinct.len() < 3 || distinct.len() < spec.panel.len() {
+    if distinct.len().is_multiple_of(2) || distinct.len() < 3 || distinct.len() < spec.panel.len() {
         problems.push(at.problem("a panel is an odd number of different judges, three or more"));
     }
     let mut members: Vec<Judge> = vec![];

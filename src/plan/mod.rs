@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Digest, Error, Result, Seed};
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec, Schedule};
-use crate::model::arm::{Arm, ArmSpec};
+use crate::model::arm::Arm;
 use crate::model::measure::Dimension;
 use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};

@@ -34,10 +34,14 @@ const LOOKALIKES: [(char, &str); 26] = [
     ('z', "ᴢΖᏃʐ"),
 ];
 
-/// The Latin letter that a letter looks like, in lower case; other characters stay as they are.
+/// The Latin letter that a letter looks like, in lower case, and the hyphen for every dash; other
+/// characters stay as they are.
 pub(super) fn skeleton(letter: char) -> char {
     if letter.is_ascii() {
         return letter.to_ascii_lowercase();
+    }
+    if matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2043}') {
+        return '-';
     }
     if let Some(latin) = boxed(letter) {
         return latin;

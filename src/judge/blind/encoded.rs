@@ -75,7 +75,7 @@ fn base64(token: &[u8]) -> Option<String> {
 }
 
 fn hexadecimal(token: &[u8]) -> Option<String> {
-    if token.len() % 2 != 0 || !token.iter().all(u8::is_ascii_hexdigit) {
+    if !token.len().is_multiple_of(2) || !token.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
     let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);

@@ -101,11 +101,7 @@ impl Finder {
         let found = candidates.iter().filter_map(|&name| {
             let known = &self.names.all[name];
             let end = spell(known, units, first)?;
-            let (end, joined) = if known.tail {
-                tail(units, end)
-            } else {
-                (end, false)
-            };
+            let (end, joined) = tail(known.tail, units, end);
             let ordinary = known.ordinary && !joined;
             Some(Spelled {
                 first,
@@ -128,7 +124,7 @@ fn meant(spelled: &[Spelled], units: &[Unit]) -> Vec<Spelled> {
     loop {
         let (found, rest): (Vec<Spelled>, Vec<Spelled>) = open.into_iter().partition(|s| {
             let beside = |k: &Spelled| near(k.end, s.first) || near(s.end, k.first);
-            announced(units, s.first) || kept.iter().any(beside)
+            announced(units, s.first) || answers(units, s.end) || kept.iter().any(beside)
         });
         if found.is_empty() {
             return kept;
@@ -152,10 +148,21 @@ fn announced(units: &[Unit], first: usize) -> bool {
         .filter(|w| !w.is_empty() && !articles.contains(w))
         .rev();
     match words.next() {
+        Some("is") => matches!(words.next(), Some("this" | "name" | "model" | "here")),
         Some("by") => words.next().is_some_and(|verb| MAKING.contains(&verb)),
         Some(word) => ANNOUNCING.contains(&word),
         None => false,
     }
+}
+
+/// Whether somebody says after this place that it is he who speaks.
+fn answers(units: &[Unit], end: usize) -> bool {
+    let rest = units[end..].iter().map(|u| u.c);
+    let word: String = rest
+        .skip_while(|c| *c == ' ')
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    matches!(word.as_str(), "here" | "speaking")
 }
 
 /// Hits in order, overlapping and neighbouring ones joined; a joined hit bears the name of the longest.

@@ -146,6 +146,7 @@ fn backslash(units: &[Unit]) -> Option<(String, usize)> {
             one(char::from_u32(code)?, 6)
         }
         'x' => one(char::from_u32(number(units, 2, 2, 16)?)?, 4),
+        '0'..='3' => one(char::from_u32(number(units, 1, 3, 8)?)?, 4),
         'n' | 'r' | 't' => one(' ', 2),
         c @ ('\\' | '"' | '/' | '\'') => one(c, 2),
         _ => None,
@@ -153,17 +154,9 @@ fn backslash(units: &[Unit]) -> Option<(String, usize)> {
 }
 
 fn entity(units: &[Unit]) -> Option<(String, usize)> {
-    const NAMED: [(&str, &str); 6] = [
-        ("&amp;", "&"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&nbsp;", " "),
-        ("&shy;", "\u{ad}"),
-    ];
-    let head: String = units.iter().take(10).map(|u| u.c).collect();
-    if let Some((name, text)) = NAMED.iter().find(|(name, _)| head.starts_with(name)) {
-        return Some(((*text).to_owned(), name.len()));
+    let head: String = units.iter().take(20).map(|u| u.c).collect();
+    if let Some(named) = named(&head) {
+        return Some(named);
     }
     let digits = head.strip_prefix("&#")?;
     let (digits, radix, lead) = match digits.strip_prefix(['x', 'X']) {
@@ -175,6 +168,33 @@ fn entity(units: &[Unit]) -> Option<(String, usize)> {
     let closed = digits[count..].starts_with(';');
     let used = lead + count + usize::from(closed);
     Some((char::from_u32(code)?.to_string(), used))
+}
+
+/// Entities with a name: signs, invisible ones, and letters with an accent as the letter alone.
+fn named(head: &str) -> Option<(String, usize)> {
+    const NAMED: [(&str, &str); 10] = [
+        ("&amp;", "&"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&apos;", "'"),
+        ("&nbsp;", " "),
+        ("&shy;", "\u{ad}"),
+        ("&zwnj;", "\u{ad}"),
+        ("&zwj;", "\u{ad}"),
+        ("&ZeroWidthSpace;", "\u{ad}"),
+    ];
+    const ACCENTS: [&str; 8] = [
+        "acute", "grave", "circ", "uml", "cedil", "tilde", "ring", "caron",
+    ];
+    if let Some((name, text)) = NAMED.iter().find(|(name, _)| head.starts_with(name)) {
+        return Some(((*text).to_owned(), name.len()));
+    }
+    let name = head.strip_prefix('&')?.split_once(';')?.0;
+    let (letter, accent) = name.split_at_checked(1)?;
+    ACCENTS
+        .contains(&accent)
+        .then(|| (letter.to_owned(), name.len() + 2))
 }
 
 /// A run of `%xx`, together a text in UTF-8.
@@ -217,6 +237,9 @@ mod tests {
             "%2547PT",
             "%47%50%54",
             "&amp;#71;PT",
+            r"\107PT",
+            "&Gacute;PT",
+            "G&zwnj;PT",
         ] {
             assert_eq!(read(text), "gpt", "{text}");
         }

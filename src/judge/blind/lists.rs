@@ -12,10 +12,8 @@ pub(super) const VENDORS: &[&str] = &[
     "google deepmind",
     "google ai",
     "meta ai",
-    "mistral",
     "mistral ai",
     "mistralai",
-    "deepseek",
     "alibaba cloud",
     "moonshot ai",
     "moonshotai",
@@ -42,6 +40,7 @@ pub(super) const VENDORS: &[&str] = &[
     "ai21",
     "ai21 labs",
     "xai",
+    "x.ai",
     "eleutherai",
     "nous research",
     "cohereforai",
@@ -49,6 +48,8 @@ pub(super) const VENDORS: &[&str] = &[
 
 /// Model families that nobody mentions by accident.
 pub(super) const FAMILIES: &[&str] = &[
+    "mistral",
+    "deepseek",
     "gpt",
     "chatgpt",
     "claude",

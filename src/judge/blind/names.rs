@@ -53,6 +53,17 @@ pub(super) enum Freedom {
     Exact,
 }
 
+/// Which versions and variants after a name belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Tail {
+    /// None.
+    None,
+    /// Those that a sign joins to it: `quillon-v2`.
+    Joined,
+    /// Those after a blank too: `Claude 3 Opus`.
+    Apart,
+}
+
 /// One name to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
@@ -68,8 +79,8 @@ pub(super) struct Name {
     pub freedom: Freedom,
     /// Whether it is an ordinary word, hidden only where it is meant as a name.
     pub ordinary: bool,
-    /// Whether versions and variants after it belong to it.
-    pub tail: bool,
+    /// Which versions and variants after it belong to it.
+    pub tail: Tail,
 }
 
 /// Everything that is hidden.
@@ -132,9 +143,14 @@ fn of_arm(arm: &Arm, names: &mut Collector) -> Result<()> {
             .hint("give the arm a name of three letters or more that is no word of the tasks"));
     }
     names.add(id, NameKind::Arm, Freedom::Loose, false);
-    for word in words(id).filter(|w| is_family(w)) {
-        names.add(word, NameKind::Arm, Freedom::Loose, false);
+    for word in words(id).filter(|w| !is_generic(w)) {
         vendors_behind(word, names);
+        if is_family(word) {
+            names.add(word, NameKind::Arm, Freedom::Loose, false);
+        } else if word.chars().count() >= FEWEST_LETTERS {
+            // `refund-expert` must not hide every refund: a part of a name is one only where it is meant.
+            names.add(word, NameKind::Arm, Freedom::Exact, true);
+        }
     }
     if let Some(model) = arm.model() {
         of_model(model, names);
@@ -219,7 +235,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 fn is_family(word: &str) -> bool {
     let same = |name: &&str| name.eq_ignore_ascii_case(word);
-    FAMILIES.iter().any(|n| same(&n)) || ORDINARY_FAMILIES.iter().any(|n| same(&n))
+    FAMILIES.iter().any(same) || ORDINARY_FAMILIES.iter().any(same)
 }
 
 fn is_generic(word: &str) -> bool {
@@ -266,12 +282,18 @@ impl Collector {
             _ => freedom,
         };
         let of_arm = matches!(kind, NameKind::Arm | NameKind::Model);
+        let tail = match of_arm {
+            _ if kind == NameKind::Family => Tail::Apart,
+            true if words(shown).any(is_family) => Tail::Apart,
+            true => Tail::Joined,
+            false => Tail::None,
+        };
         let name = Name {
             shown: shown.to_owned(),
             kind,
             freedom,
             ordinary,
-            tail: kind == NameKind::Family || (of_arm && words(shown).any(is_family)),
+            tail,
             own_gap: own_gap.clone(),
             letters: letters.clone(),
         };
@@ -280,7 +302,7 @@ impl Collector {
             .entry((letters, own_gap))
             .or_insert_with(|| name.clone());
         merged.ordinary &= ordinary;
-        merged.tail |= name.tail;
+        merged.tail = merged.tail.max(name.tail);
         if merged.freedom == Freedom::Exact || freedom == Freedom::Loose {
             merged.freedom = freedom;
         }

@@ -2,7 +2,7 @@
 
 use super::fold::Unit;
 use super::lists::{VARIANTS, VARIANTS_APART};
-use super::names::{Freedom, Name};
+use super::names::{Freedom, Name, Tail};
 
 /// Most separators between two letters of one name; a run of white space counts as one.
 const WIDEST_GAP: usize = 3;
@@ -52,13 +52,27 @@ pub(super) fn spell(name: &Name, units: &[Unit], first: usize) -> Option<usize> 
         Freedom::Loose if name.letters.len() >= LONG => Likeness::Digits,
         _ => Likeness::Strokes,
     };
+    // A sign such as `|` may stand for a letter or between letters.
+    spelled(name, units, first, like, true).or_else(|| spelled(name, units, first, like, false))
+}
+
+fn spelled(
+    name: &Name,
+    units: &[Unit],
+    first: usize,
+    like: Likeness,
+    signs: bool,
+) -> Option<usize> {
+    let same = |letter: char, c: char| {
+        letter == c || ((signs || c.is_alphanumeric()) && same(letter, c, like))
+    };
     let mut at = first;
     let mut exact = 0;
     let mut broken = 0;
     let mut breakable = 0;
     let mut sentence = false;
     for (k, &letter) in name.letters.iter().enumerate() {
-        if k > 0 && !same(letter, units.get(at)?.c, like) {
+        if k > 0 && !same(letter, units.get(at)?.c) {
             let gap = gap(units, at)?;
             at = gap.end;
             if !name.own_gap[k] {
@@ -70,7 +84,7 @@ pub(super) fn spell(name: &Name, units: &[Unit], first: usize) -> Option<usize> 
             breakable += 1;
         }
         let unit = units.get(at)?;
-        if !same(letter, unit.c, like) {
+        if !same(letter, unit.c) {
             return None;
         }
         exact += usize::from(letter == unit.c);
@@ -163,14 +177,22 @@ fn ending(units: &[Unit], at: usize) -> Option<usize> {
         .or_else(|| ends(units, at).then_some(at))
 }
 
-/// Versions and variants after the name of a family; and whether one was joined to it by a sign.
-pub(super) fn tail(units: &[Unit], end: usize) -> (usize, bool) {
+/// Versions and variants after a name; and whether one was joined to it by a sign.
+pub(super) fn tail(kind: Tail, units: &[Unit], end: usize) -> (usize, bool) {
     let mut end = end;
     let mut joined = false;
-    while let Some(next) = units.get(end) {
+    while let Some(next) = units.get(end).filter(|_| kind > Tail::None) {
         let apart = next.c.is_whitespace();
-        let sign = matches!(next.c, '-' | '_' | '.' | '/' | ':' | '@') || apart;
-        let from = if sign { end + 1 } else { end };
+        if apart && kind == Tail::Joined {
+            break;
+        }
+        let is_sign = |c: char| matches!(c, '-' | '_' | '.' | '/' | ':' | '@');
+        let signs = units[end..].iter().take_while(|u| is_sign(u.c)).count();
+        let from = match (apart, signs) {
+            (true, _) => end + 1,
+            (false, 0..=2) => end + signs,
+            _ => break,
+        };
         let word: String = units
             .get(from..)
             .unwrap_or_default()
@@ -178,18 +200,22 @@ pub(super) fn tail(units: &[Unit], end: usize) -> (usize, bool) {
             .map(|u| u.c)
             .take_while(|c| c.is_alphanumeric())
             .collect();
-        let digit = word.starts_with(|c: char| c.is_ascii_digit());
-        let version = word
-            .strip_prefix('v')
-            .is_some_and(|v| !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit()));
-        let list = if apart { VARIANTS_APART } else { VARIANTS };
-        let known = digit || version || list.contains(&word.as_str());
-        // Without a sign between them only digits go on: `gpt4`, and not `gptmini`.
-        if !known || word.chars().count() > 10 || (!sign && !digit) {
+        if !is_version(&word, apart, signs > 0) {
             break;
         }
         joined |= !apart;
         end = from + word.chars().count();
     }
     (end, joined)
+}
+
+/// Whether a word says which model of a family: a number, `k2`, `v3`, or the name of a variant. Without a
+/// sign before it only a number does: `gpt4`, and not `gptmini`.
+fn is_version(word: &str, apart: bool, sign: bool) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let number = word.starts_with(|c: char| c.is_ascii_digit());
+    let lettered = word.len() <= 4 && word.get(1..).is_some_and(digits);
+    let list = if apart { VARIANTS_APART } else { VARIANTS };
+    let known = number || (lettered && !apart) || list.contains(&word);
+    known && word.chars().count() <= 10 && (apart || sign || number)
 }

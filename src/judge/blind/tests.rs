@@ -59,6 +59,20 @@ fn names_are_found_however_they_are_written() {
         "challenger B",
         "4o",
         "Secretname",
+        "C|l|a|u|d|e",
+        "C,l,a,u,d,e",
+        "G🙂P🙂T",
+        "𝓒𝓵𝓪𝓾𝓭𝓮",
+        r#"["G","P","T"]"#,
+        "&Ccedil;laude",
+        "GPT‑4o",
+        "x.ai",
+        "kimi-k2",
+        "Mistral-Large-2411",
+        "SSBhbSBDbGF1ZGU=",
+        "I am Quillon",
+        "Quillon here.",
+        "My name is Quillon",
     ] {
         let shown = scrubbed(text);
         assert!(shown.contains(HIDDEN_NAME), "{text} → {shown}");
@@ -83,6 +97,8 @@ fn ordinary_words_stay() {
         "at 01:03 on 2024-07-18",
         "an open. AI here",
         "the prod system",
+        "a challenger rose, and a quillon is a part of a sword",
+        "large and small, pro and contra",
     ] {
         let shown = scrubbed(text);
         assert_eq!(shown, text);
@@ -99,6 +115,14 @@ fn versions_go_with_the_name() {
     assert_eq!(scrubbed("as Claude 3.5 Sonnet, I"), "as [hidden], I");
     assert_eq!(scrubbed("OpenAI GPT-5-turbo here"), "[hidden] here");
     assert_eq!(scrubbed("by Llama-3.1-8B-Instruct."), "by [hidden].");
+    assert_eq!(
+        scrubbed("GPT–4 and quillon_prod_v2"),
+        "[hidden] and [hidden]"
+    );
+    assert_eq!(
+        scrubbed("zephyrine7b, quillon-prod 3 times"),
+        "[hidden], [hidden] 3 times"
+    );
 }
 
 #[test]
