@@ -1,18 +1,20 @@
 //! `judges/NAME.yaml`: model judges, their prompts and rubrics.
 
+mod sense;
+mod texts;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
 
 use crate::base::{Error, Result};
-use crate::judge::{exact, prompt};
-use crate::load::arms::{chat, check_price};
-use crate::load::check::{At, names};
+use crate::judge::prompt;
+use crate::load::check::At;
 use crate::load::document::{Document, Kind};
 use crate::load::shape::Shape;
 use crate::load::suite::newer_format;
-use crate::load::{combined, place, schema, text};
+use crate::load::{combined, place, schema};
 use crate::model::judge::{JUDGE_FORMAT, Judge, JudgeSpec, JudgeTexts};
 use crate::model::label::Scale;
 
@@ -88,8 +90,8 @@ fn checked_judge(
     problems: &mut Vec<Error>,
 ) -> Option<Judge> {
     let at = At::root(document);
-    plain(&spec, &at, problems);
-    output(&spec, &at.to("output"), problems);
+    sense::plain(&spec, &at, problems);
+    sense::output(&spec, &at.to("output"), problems);
     let scale = match spec.scale.complete() {
         Ok(scale) => scale,
         Err(reason) => {
@@ -106,10 +108,10 @@ fn checked_judge(
         };
         (JudgeTexts::default(), panel)
     } else {
-        (one_model(&spec, document, problems), vec![])
+        (texts::one_model(&spec, document, problems), vec![])
     };
     let judge = Judge::new(spec, texts, scale, panel);
-    examples(&judge, &at, problems);
+    sense::examples(&judge, &at, problems);
     let has_texts = !judge.texts.template.is_empty() && !judge.texts.rubric.is_empty();
     if !is_panel && has_texts {
         let place = at.to("prompt");
@@ -122,110 +124,6 @@ fn checked_judge(
 fn moved(error: &Error, at: &At) -> Error {
     let problem = at.problem(error.message().to_owned());
     error.hints().iter().fold(problem, |p, hint| p.hint(hint))
-}
-
-/// Values that must make sense by themselves.
-fn plain(spec: &JudgeSpec, at: &At, problems: &mut Vec<Error>) {
-    names::check(spec.id.as_str(), "judge", &at.to("id"), problems);
-    let mut refuse = |wrong: bool, key: &str, message: &str| {
-        if wrong {
-            problems.push(at.to(key).problem(message));
-        }
-    };
-    refuse(
-        spec.id.as_str().contains('@'),
-        "id",
-        "`@` stands between id and version, not in them",
-    );
-    refuse(
-        spec.version.trim().is_empty(),
-        "version",
-        "`version` is empty",
-    );
-    refuse(
-        spec.version.contains('@'),
-        "version",
-        "`@` stands between id and version, not in them",
-    );
-    refuse(spec.repeats == 0, "repeats", "`repeats` must be at least 1");
-    refuse(
-        spec.accepts.is_empty(),
-        "accepts",
-        "`accepts` is empty, so that the judge could be given nothing",
-    );
-    refuse(
-        spec.view.is_empty(),
-        "view",
-        "`view` is empty, so that the judge would see nothing",
-    );
-    for (i, name) in spec.scrub.iter().enumerate() {
-        if name.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
-            let message = format!("`{name}` is too short to be hidden: three letters or more");
-            problems.push(at.to("scrub").to(i).problem(message));
-        }
-    }
-    if let Some(endpoint) = &spec.endpoint {
-        let at = at.to("endpoint");
-        chat::check(&endpoint.as_arm(&spec.accepts), &at, problems);
-        check_price(endpoint.price, &at, problems);
-        if let Some(reason) =
-            exact::inexact(&endpoint.model).filter(|_| !endpoint.model.trim().is_empty())
-        {
-            let hint =
-                "a judge is pinned to one model: write the full id, with its date or version";
-            problems.push(at.to("model").problem(reason).hint(hint));
-        }
-    }
-}
-
-fn output(spec: &JudgeSpec, at: &At, problems: &mut Vec<Error>) {
-    let output = &spec.output;
-    if let Some(schema) = &output.schema {
-        if let Err(error) = jsonschema::validator_for(schema) {
-            let message = format!("the schema does not compile: {error}");
-            problems.push(at.to("schema").problem(message));
-        }
-        let keys = [Some(&output.answer), output.score.as_ref()];
-        let properties = schema.get("properties").and_then(|p| p.as_object());
-        for key in keys.into_iter().flatten() {
-            if properties.is_some_and(|p| !p.contains_key(key)) {
-                let message = format!("the schema does not describe `{key}`");
-                problems.push(at.to("schema").problem(message));
-            }
-        }
-    } else if output.score.is_some() {
-        let message = "a score needs a `schema` that describes it";
-        problems.push(at.to("score").problem(message));
-    }
-    let Some(pattern) = &output.verdict_line else {
-        return;
-    };
-    let at = at.to("verdict_line");
-    match regex::Regex::new(pattern) {
-        Err(_) => problems.push(at.problem("`verdict_line` is not a regular expression")),
-        Ok(pattern) if pattern.captures_len() < 2 => {
-            let hint = "put the answer into a group: `^VERDICT: (?P<answer>\\w+)$`";
-            problems.push(
-                at.problem("`verdict_line` has no group for the answer")
-                    .hint(hint),
-            );
-        }
-        Ok(_) => {}
-    }
-    if output.schema.is_some() {
-        let message = "a reply is read as JSON (`schema`) or by a line (`verdict_line`), not both";
-        problems.push(at.problem(message));
-    }
-}
-
-fn examples(judge: &Judge, at: &At, problems: &mut Vec<Error>) {
-    let words = judge.words();
-    for (i, example) in judge.spec.examples.iter().enumerate() {
-        if !words.contains(&example.answer) {
-            let message = format!("`{}` is none of {}", example.answer, words.join(", "));
-            problems.push(at.to("examples").to(i).to("answer").problem(message));
-        }
-    }
 }
 
 /// What only a judge of one model has.
@@ -287,59 +185,4 @@ fn panel(
         members.push(member);
     }
     members
-}
-
-/// The texts of a judge of one model; what is missing is among the problems.
-fn one_model(spec: &JudgeSpec, document: &Document, problems: &mut Vec<Error>) -> JudgeTexts {
-    let at = At::root(document);
-    // What was written and did not fit is gone from the typed value, and has been reported.
-    let written = document.value();
-    let absent = |key: &str| written.get(key).is_none();
-    if absent("endpoint") {
-        let problem = at.problem("key `endpoint` is missing");
-        problems.push(problem.hint("name the model that judges, or the files of a `panel`"));
-    }
-    let Some(prompt) = &spec.prompt else {
-        if absent("prompt") {
-            problems.push(at.problem("key `prompt` is missing"));
-        }
-        return JudgeTexts::default();
-    };
-    let given = (&prompt.template, &prompt.template_file);
-    let template = either("template", given, &at.to("prompt"), document, problems);
-    let given = (&spec.rubric, &spec.rubric_file);
-    let rubric = either("rubric", given, &at, document, problems);
-    JudgeTexts { template, rubric }
-}
-
-/// A text that is written here or in a file beside it.
-fn either(
-    key: &str,
-    (here, beside): (&Option<String>, &Option<String>),
-    at: &At,
-    document: &Document,
-    problems: &mut Vec<Error>,
-) -> String {
-    let file = &document.file;
-    let found = match (here, beside) {
-        (Some(text), None) if text.trim().is_empty() => {
-            Err(at.to(key).problem(format!("`{key}` is empty")))
-        }
-        (Some(text), None) => Ok(text.clone()),
-        (None, Some(path)) => place::resolve(path, file, &place::root_of(file))
-            .map_err(|error| moved(&error, &at.to(format!("{key}_file"))))
-            .and_then(|path| text::read(&path)),
-        (Some(_), Some(_)) => {
-            let message = format!("the {key} is given twice, here and in a file");
-            Err(at.to(format!("{key}_file")).problem(message))
-        }
-        (None, None) => {
-            let problem = at.problem(format!("key `{key}` is missing"));
-            Err(problem.hint(format!("write it here, or name a file with `{key}_file`")))
-        }
-    };
-    found.unwrap_or_else(|error| {
-        problems.push(error);
-        String::new()
-    })
 }
