@@ -13,6 +13,7 @@
 //! Trace ─grade→ Grade, Score                    pure
 //! Score ─estimate→ Estimate per arm × metric × segment
 //! two arms, matched by task ─compare→ Comparison per metric, gate
+//! Trace ─judge→ Verdict        blinded, pinned
 //! Verdict + Label ─calibrate→ Calibration      pure
 //! everything ─report→ Markdown, CSV, JSON
 //! ```
@@ -29,6 +30,7 @@
 //! | 2 | [`plan`] | suite × arms × trials → a locked plan |
 //! | 2 | [`trace`] | pairing of calls, chain and truncation checks, importers |
 //! | 2 | [`grade`] | deterministic graders, one file per dimension |
+//! | 2 | [`judge`] | blinding, prompts, strict reading of verdicts, panels |
 //! | 2 | [`calibrate`] | a judge beside people: certificates |
 //! | 2 | [`estimate`] | denominators and estimates |
 //! | 2 | [`compare`] | contrasts, words, rules, gate |
@@ -62,6 +64,8 @@ pub mod plan;
 pub mod trace;
 
 pub mod grade;
+
+pub mod judge;
 
 pub mod calibrate;
 

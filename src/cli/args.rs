@@ -70,7 +70,7 @@ pub enum Command {
         /// Suite folders, folders of suites, arms files, task files, traces. Default: suites
         paths: Vec<PathBuf>,
     },
-    /// Print the JSON Schema of a file format: suite, task, arms, script, trace, report, calibration
+    /// Print the JSON Schema of a file format: suite, task, arms, judge, script, trace, report, calibration
     Schema {
         /// Name of the format
         name: String,

@@ -226,17 +226,19 @@ pub fn problems(found: &Validation, format: Format) -> Result<u8> {
     if wants_json(format) {
         let problems: Vec<_> = found.problems.iter().map(problem).collect();
         json(&serde_json::json!({
-            "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "traces": found.traces,
+            "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "judges": found.judges,
+            "traces": found.traces,
             "problems": problems,
         }))?;
         return Ok(code);
     }
     let mut text: String = found.problems.iter().map(|p| format!("{p}\n")).collect();
     text.push_str(&format!(
-        "{} suites, {} tasks, {} arms, {} trace files or folders: {} problems",
+        "{} suites, {} tasks, {} arms, {} judges, {} trace files or folders: {} problems",
         found.suites,
         found.tasks,
         found.arms,
+        found.judges,
         found.traces,
         found.problems.len()
     ));

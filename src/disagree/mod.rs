@@ -2,9 +2,10 @@
 //!
 //! Two kinds: a passing and a failing trial of one task within an arm, and a task that most trials
 //! of one arm pass and most trials of another fail. Both are counted and drawn by stratum, so that
-//! a rare kind of disagreement is seen beside a frequent one.
+//! a rare kind of disagreement is seen beside a frequent one. [`judges`] does the same for model judges.
 
 mod cells;
+pub mod judges;
 mod strata;
 
 use crate::base::Seed;

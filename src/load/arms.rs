@@ -1,6 +1,6 @@
 //! `arms.yaml`: the systems under test.
 
-mod chat;
+pub(crate) mod chat;
 
 pub use chat::url_problem;
 
@@ -171,7 +171,7 @@ fn check_arm(spec: &ArmSpec, at: &At, file: &Path, problems: &mut Vec<Error>) ->
     }
 }
 
-fn check_price(price: Option<Price>, at: &At, problems: &mut Vec<Error>) {
+pub(crate) fn check_price(price: Option<Price>, at: &At, problems: &mut Vec<Error>) {
     let Some(price) = price else {
         return;
     };

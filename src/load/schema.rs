@@ -8,23 +8,25 @@ use serde_json::{Value, json};
 
 use crate::model::arm::ArmsSpec;
 use crate::model::calibration::Calibration;
+use crate::model::judge::JudgeSpec;
 use crate::model::report::Report;
 use crate::model::script::ScriptSpec;
 use crate::model::suite::{SuiteSpec, Task};
 use crate::trace::chain::WireEvent;
 
 /// The names that [`schema`] knows, in the order in which the command line lists them.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     "suite",
     "task",
     "arms",
     "script",
+    "judge",
     "trace",
     "report",
     "calibration",
 ];
 
-/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `script`, `trace` (one
+/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `judge`, `script`, `trace` (one
 /// line of a native event file), `report` or `calibration`; `None` for any other name.
 ///
 /// # Examples
@@ -40,6 +42,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "task" => of::<Task>("Assize task"),
         "arms" => of::<ArmsSpec>("Assize arms (arms.yaml)"),
         "script" => of::<ScriptSpec>("Assize script: models whose behaviour is known"),
+        "judge" => of::<JudgeSpec>("Assize judge (judges/NAME.yaml)"),
         "trace" => of::<WireEvent>("Assize event: one line of a native trace"),
         "report" => of::<Report>("Assize report (report.json)"),
         "calibration" => of::<Calibration>("Assize certificate of a judge (calibration.json)"),
@@ -99,7 +102,7 @@ mod tests {
 
     #[test]
     fn files_that_users_write_are_closed() {
-        for name in ["suite", "task", "arms", "script", "trace"] {
+        for name in ["suite", "task", "arms", "judge", "script", "trace"] {
             let schema = schema(name).unwrap();
             assert_eq!(schema["additionalProperties"], false, "{name}");
         }

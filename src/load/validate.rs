@@ -9,7 +9,7 @@ use crate::load::check::{At, decision};
 use crate::load::document::{Document, Kind};
 use crate::load::place::SUITE_FILES;
 use crate::load::suite::{self, Checkup};
-use crate::load::{arms, script, tasks};
+use crate::load::{arms, judge, script, tasks};
 
 /// What was checked, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +20,8 @@ pub struct Validation {
     pub tasks: usize,
     /// Arms that were checked.
     pub arms: usize,
+    /// Judges that were checked.
+    pub judges: usize,
     /// Trace files and folders that were checked.
     pub traces: usize,
     /// Folders of suites in which nothing was wrong, whose recordings can be read therefore.
@@ -34,11 +36,12 @@ pub type CheckTraces<'a> = &'a dyn Fn(&Path) -> Vec<Error>;
 /// Checks files and folders and lists every problem at once.
 ///
 /// A path is a suite folder (its `arms.yaml` is checked too), a folder of suites, a suite file, an
-/// arms file, a task file, or a file or folder of traces, which `traces` checks. Without paths the
-/// folder `suites` is checked.
+/// arms file, a judge or a folder of judges, a task file, or a file or folder of traces, which `traces` checks. Without paths the
+/// folder `suites` is checked, and `judges` where there is one.
 pub fn validate(paths: &[PathBuf], traces: CheckTraces) -> Validation {
     let mut found = Validation::default();
-    let default = [PathBuf::from("suites")];
+    let mut default = vec![PathBuf::from("suites")];
+    default.extend(Some(PathBuf::from("judges")).filter(|dir| dir.is_dir()));
     for path in if paths.is_empty() { &default } else { paths } {
         if !path.exists() {
             let problem = Error::input("there is no such file or folder").in_file(path);
@@ -70,10 +73,15 @@ fn folder(dir: &Path, traces: CheckTraces, found: &mut Validation) {
     inner.sort();
     if !inner.is_empty() {
         inner.iter().for_each(|dir| suite_folder(dir, found));
+    } else if !judges_in(dir).is_empty() {
+        judges_in(dir)
+            .iter()
+            .for_each(|file| judge_file(file, found));
     } else if holds_traces(dir) {
         check_traces(dir, traces, found);
     } else {
-        let problem = Error::input("the folder holds no suite and no traces").in_file(dir);
+        let problem =
+            Error::input("the folder holds no suite, no judge and no traces").in_file(dir);
         let hint = "a suite is a folder with suite.yaml; name it, or the folder around it";
         found.problems.push(problem.hint(hint));
     }
@@ -92,6 +100,23 @@ fn holds_traces(dir: &Path) -> bool {
 fn has_extension(file: &Path, extensions: &[&str]) -> bool {
     file.extension()
         .is_some_and(|e| extensions.iter().any(|known| e == *known))
+}
+
+/// The files of a folder that define judges.
+fn judges_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|file| file.is_file() && has_extension(file, &["yaml", "yml"]))
+        .filter(|file| Document::read(file).is_ok_and(|d| judge::is_judge(&d)))
+        .collect();
+    files.sort();
+    files
+}
+
+fn judge_file(file: &Path, found: &mut Validation) {
+    found.judges += 1;
+    found.problems.extend(judge::validate_judge(file));
 }
 
 fn check_traces(path: &Path, traces: CheckTraces, found: &mut Validation) {
@@ -158,6 +183,7 @@ fn file(path: &Path, traces: CheckTraces, found: &mut Validation) {
             Ok(document) if has_key(&document, &["models"]) => {
                 found.problems.extend(script::validate_script(path));
             }
+            Ok(document) if judge::is_judge(&document) => judge_file(path, found),
             Ok(document) if is_trace(&document) => check_traces(path, traces, found),
             Ok(document) => task_file(document.split(), vec![], path, found),
         }

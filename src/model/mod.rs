@@ -8,6 +8,7 @@ pub mod environment;
 pub mod estimate;
 pub mod expect;
 pub mod grade;
+pub mod judge;
 pub mod judged;
 pub mod label;
 pub mod measure;

@@ -242,6 +242,30 @@ pub struct DisagreementRow {
     pub stratum: String,
 }
 
+/// A sample for a person to look at: a judge and somebody who answers otherwise; whose output it is stays
+/// hidden.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgeDisagreementRow {
+    /// `judge_vs_human`, `judge_vs_grader`, `judge_vs_judge`, `judge_vs_itself` or `judge_vs_order`.
+    pub kind: String,
+    /// The item under a code that tells nothing of its arm.
+    pub item: String,
+    /// Task.
+    pub task: Option<String>,
+    /// The judge, with repeat or order where that is what differs.
+    pub who_a: String,
+    /// Its answer.
+    pub answer_a: String,
+    /// Who answers otherwise: people, the grader, another judge, another repeat or order.
+    pub who_b: String,
+    /// The other answer.
+    pub answer_b: String,
+    /// What the judge saw, blinded.
+    pub evidence: String,
+    /// How many such items the stratum holds, and how many were drawn.
+    pub stratum: String,
+}
+
 /// A broken rule in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureRow {

@@ -22,6 +22,7 @@ mod faults_traces;
 mod grading;
 mod grading_odd_input;
 mod judged_quality;
+mod judges;
 mod layers;
 mod live_power;
 mod live_reports;

@@ -18,7 +18,7 @@ const NOT_DECLARED: [&str; 6] = [
 ];
 
 /// Checks a live arm for sense.
-pub(super) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
+pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
     if let Some(problem) = url_problem(&arm.base_url) {
         problems.push(at.to("base_url").problem(problem));
     }

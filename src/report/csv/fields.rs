@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow, EstimateStatus};
-use crate::model::report::{DisagreementRow, FailureRow};
+use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 
 /// A column of a table whose rows are `T`.
 pub(super) struct Field<T> {
@@ -125,6 +125,18 @@ pub(super) const DISAGREEMENTS: &[Field<DisagreementRow>] = fields! {
     trial_b: row => row.trial_b,
     score_b: row => row.score_b,
     evidence_b: row => &row.evidence_b,
+    stratum: row => &row.stratum,
+};
+
+pub(super) const JUDGE_DISAGREEMENTS: &[Field<JudgeDisagreementRow>] = fields! {
+    kind: row => &row.kind,
+    item: row => &row.item,
+    task: row => row.task.as_deref(),
+    who_a: row => &row.who_a,
+    answer_a: row => &row.answer_a,
+    who_b: row => &row.who_b,
+    answer_b: row => &row.answer_b,
+    evidence: row => &row.evidence,
     stratum: row => &row.stratum,
 };
 

@@ -13,7 +13,7 @@ mod table;
 pub use cell::{Cell, formula_safe, formula_unsafe};
 pub use column::{Column, Data, columns};
 pub(super) use table::write_rows;
-pub use table::{accounting, comparisons, disagreements, estimates, failures};
+pub use table::{accounting, comparisons, disagreements, estimates, failures, judge_disagreements};
 
 #[cfg(test)]
 pub(super) mod tests;

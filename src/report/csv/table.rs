@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use super::cell::Cell;
 use super::fields::{
     ACCOUNTING, CALIBRATION, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field,
+    JUDGE_DISAGREEMENTS,
 };
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow};
-use crate::model::report::{DisagreementRow, FailureRow};
+use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 use crate::model::trial::Boundary;
 
 /// A CSV file that is being written.
@@ -93,6 +94,18 @@ pub fn disagreements<R: Borrow<DisagreementRow>>(
     out: impl Write,
 ) -> io::Result<()> {
     table(DISAGREEMENTS, rows, out)
+}
+
+/// Writes `judge_disagreements.csv`; rows may be streamed.
+///
+/// # Errors
+///
+/// Whatever `out` reports.
+pub fn judge_disagreements<R: Borrow<JudgeDisagreementRow>>(
+    rows: impl IntoIterator<Item = R>,
+    out: impl Write,
+) -> io::Result<()> {
+    table(JUDGE_DISAGREEMENTS, rows, out)
 }
 
 /// Writes the rows of a certificate.

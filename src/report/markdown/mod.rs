@@ -11,6 +11,7 @@ mod escape;
 mod estimates;
 mod findings;
 mod live;
+mod judges;
 mod number;
 mod robustness;
 mod view;
@@ -24,6 +25,7 @@ use minijinja::{Environment, Output, State, UndefinedBehavior, Value};
 
 use crate::base::{Error, Result};
 use crate::model::report::{DisagreementRow, Report};
+pub use judges::judge_disagreements;
 use view::View;
 
 const TEMPLATE: &str = include_str!("../../../reports/report.md.j2");

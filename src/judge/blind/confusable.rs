@@ -1,0 +1,80 @@
+//! Letters that look like Latin ones.
+//!
+//! A selection of Unicode's `confusables.txt` (UTS 39): the scripts in which Latin words are commonly
+//! disguised. Compatibility forms (full-width, mathematical, circled letters) and accents are taken off
+//! by NFKD before this table is asked.
+
+/// Letters by what they look like, one string per Latin letter.
+const LOOKALIKES: [(char, &str); 26] = [
+    ('a', "аɑαᴀΑꭺᎪ"),
+    ('b', "ВвЬьβΒʙᏴɓᏼ"),
+    ('c', "сСᴄϲᏟꮯ"),
+    ('d', "ԁᴅɗᎠđꭰ"),
+    ('e', "еЕҽєΕεᴇᎬꭼ"),
+    ('f', "ƒϝꜰꞙ"),
+    ('g', "ɡցԍԌɢᏀɠꮐ"),
+    ('h', "һҺнНհΗʜᎻħꮋ"),
+    ('i', "іІıΙιɩɪӏӀᎥℹꙇ"),
+    ('j', "јЈϳᴊᎫ"),
+    ('k', "кКκΚᴋᏦƙ"),
+    ('l', "ʟłⅼᏞ∣ꮮ"),
+    ('m', "мМΜᴍᎷꮇ"),
+    ('n', "ոΝηɴпꞑ"),
+    ('o', "оОοΟσօᴏøօ०"),
+    ('p', "рРρΡᴘᏢƥꮲ"),
+    ('q', "ԛգզꞯ"),
+    ('r', "гᴦʀꭱᎡ"),
+    ('s', "ѕЅꜱʂᏚꮪ"),
+    ('t', "тТτΤᴛᎢŧƭꭲ"),
+    ('u', "υսμʋᴜꞟ"),
+    ('v', "νѵѴᴠᏙ"),
+    ('w', "ԝԜωɯᴡᎳ"),
+    ('x', "хХχΧ×"),
+    ('y', "уУүγΥʏ"),
+    ('z', "ᴢΖᏃʐ"),
+];
+
+/// The Latin letter that a letter looks like, in lower case, and the hyphen for every dash; other
+/// characters stay as they are.
+pub(super) fn skeleton(letter: char) -> char {
+    if letter.is_ascii() {
+        return letter.to_ascii_lowercase();
+    }
+    if matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2043}') {
+        return '-';
+    }
+    if let Some(latin) = boxed(letter) {
+        return latin;
+    }
+    let found = LOOKALIKES
+        .iter()
+        .find(|(_, like)| like.contains(letter))
+        .map(|(latin, _)| *latin);
+    found.unwrap_or_else(|| letter.to_lowercase().next().unwrap_or(letter))
+}
+
+/// Letters in boxes and flags, and the invisible letters of tags, which models read and people do not.
+fn boxed(letter: char) -> Option<char> {
+    let code = letter as u32;
+    let first = [0x1F150, 0x1F170, 0x1F1E6]
+        .into_iter()
+        .find(|first| (*first..*first + 26).contains(&code));
+    if let Some(first) = first {
+        return char::from_u32('a' as u32 + code - first);
+    }
+    (0xE0020..=0xE007E)
+        .contains(&code)
+        .then(|| char::from_u32(code - 0xE0000))
+        .flatten()
+        .map(|c| c.to_ascii_lowercase())
+}
+
+/// Characters that are not seen: zero-width ones, marks on other letters, controls of direction.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c as u32,
+        0xAD | 0x34F | 0x61C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x3164 | 0xFEFF | 0xFFA0
+        | 0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F
+        | 0xFE00..=0xFE0F | 0xE0001 | 0xE007F | 0xE0100..=0xE01EF
+        | 0x300..=0x36F | 0x483..=0x489 | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF
+        | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
+}

@@ -1,0 +1,171 @@
+//! Blinding: the only way to a [`Blinded`] value, from which alone a judge's request is made.
+//!
+//! A judge that knows whom it judges judges the name. What is shown of a trial has no arm, usage, time or
+//! id to begin with ([`crate::judge::view`]); here names are taken out of its texts: those of the arms
+//! (names, model ids and their parts, hosts), of vendors and model families, and of the judge's own
+//! list. They are found as whole words in any case, in the plural and the possessive, in look-alike
+//! letters, with invisible characters between, spaced or broken, escaped (JSON, HTML, URL) or encoded
+//! (base64, hexadecimal). All become the same mask, so that nothing tells one name from another.
+//!
+//! What this costs: where an arm is called by an ordinary word, that word is hidden everywhere, for all
+//! arms alike (of a model id, `large`, `pro` and the like only as a part of the whole id); people called Claude and the sign Gemini are hidden too; words that name a model only now
+//! and then (`grok`, `nova`, `apple`, `mini`, `opus`) are hidden only after "I am" or "made by", with a
+//! version joined to them, or beside another name, unless an arm bears them. What style gives away no
+//! scrubbing hides: that is what the audit ([`crate::judge::audit`]) measures.
+
+mod confusable;
+mod encoded;
+mod finder;
+mod fold;
+mod hidden;
+mod ids;
+mod lists;
+mod names;
+mod scrub;
+mod spelling;
+#[cfg(test)]
+mod tests;
+
+pub(in crate::judge) use fold::fold;
+pub use hidden::{HiddenCount, HiddenRow};
+pub use ids::without_runtime_keys;
+pub use names::NameKind;
+pub use scrub::{Edit, HIDDEN_ID, HIDDEN_NAME, Scrubbed};
+
+use crate::base::{Digest, Result, TrialId};
+use crate::judge::view::{Part, View};
+use crate::model::arm::Arm;
+use crate::model::judge::Judge;
+use finder::Finder;
+use names::Names;
+
+/// Something from which names have been taken; only [`Blinder::blind`] makes it.
+///
+/// ```compile_fail
+/// let forged = assize::judge::blind::Blinded(assize::judge::view::View::default());
+/// ```
+///
+/// ```compile_fail
+/// fn forged(text: &str) -> assize::judge::blind::Blinded<String> {
+///     serde_json::from_str(text).unwrap()
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blinded<T>(T);
+
+impl<T> Blinded<T> {
+    /// What the judge may see.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A blinded view, and what was hidden in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blinding {
+    /// What the judge may see.
+    pub view: Blinded<View>,
+    /// What was hidden, in the order of the texts.
+    pub edits: Vec<Edit>,
+    /// The blinded texts with their way back to the original: one per part of the view.
+    pub parts: Vec<Scrubbed>,
+}
+
+/// Hides names.
+#[derive(Clone, Debug)]
+pub struct Blinder {
+    finder: Finder,
+}
+
+impl Blinder {
+    /// Collects the names that a judge must not see.
+    ///
+    /// # Errors
+    ///
+    /// If the name of an arm has fewer than three letters and digits.
+    pub fn new(judge: &Judge, arms: &[Arm]) -> Result<Self> {
+        let finder = Finder::new(Names::collect(judge, arms)?);
+        Ok(Self { finder })
+    }
+
+    /// Hides the names in a view, and the ids of its trial.
+    pub fn blind(&self, view: View, trial: &TrialId) -> Blinding {
+        let own = [trial.as_str().to_owned()];
+        let scrub = |text: &str| Scrubbed::new(text, &self.finder, &own);
+        let mut edits = vec![];
+        let task = view.task.as_deref().map(|task| {
+            let scrubbed = scrub(task);
+            edits.extend(scrubbed.edits.iter().cloned());
+            scrubbed.text
+        });
+        let mut parts = vec![];
+        let mut texts = vec![];
+        for part in view.parts {
+            let (what, text) = (scrub(&part.what), scrub(&part.text));
+            edits.extend(what.edits.iter().chain(&text.edits).cloned());
+            parts.push(Part {
+                what: what.text,
+                text: text.text.clone(),
+                ..part
+            });
+            texts.push(text);
+        }
+        Blinding {
+            view: Blinded(View { task, parts }),
+            edits,
+            parts: texts,
+        }
+    }
+
+    /// The names that a text holds; empty for one that gives nothing away.
+    pub fn names_in(&self, text: &str) -> Vec<String> {
+        let hits = self.finder.find(text);
+        hits.iter()
+            .map(|h| self.finder.name(h.name).shown.clone())
+            .collect()
+    }
+
+    /// The names of arms that a text holds: their own, their models', their hosts'.
+    pub fn arm_names_in(&self, text: &str) -> Vec<String> {
+        let hits = self.finder.find(text);
+        let names = hits.iter().map(|h| self.finder.name(h.name));
+        let of_arm = |kind| matches!(kind, NameKind::Arm | NameKind::Model | NameKind::Host);
+        names
+            .filter(|name| of_arm(name.kind))
+            .map(|name| name.shown.clone())
+            .collect()
+    }
+
+    /// The text of evidence for people, without names.
+    pub fn scrub(&self, text: &str) -> Scrubbed {
+        Scrubbed::new(text, &self.finder, &[])
+    }
+}
+
+/// What a request calls an output in place of its ids, for example `K4`: from the judge's pin, the trial
+/// and the seed.
+pub fn code(pin: &Digest, trial: &TrialId, seed: u64) -> String {
+    let digest = Digest::of_parts(&["code", pin.as_str(), trial.as_str(), &seed.to_string()]);
+    let bits = u64::from_str_radix(&digest.as_str()[..12], 16).unwrap_or_default();
+    // Letters that are not mistaken for digits.
+    const LETTERS: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZ";
+    let letter = char::from(LETTERS[(bits % 24) as usize]);
+    format!("{letter}{}", 1 + bits / 24 % 999)
+}
+
+/// What a view of our own making says of its task.
+pub(in crate::judge) const PROBE_TASK: &str = "TASK-PROBE";
+
+/// A view that shows nothing of anybody, to try templates with.
+pub(in crate::judge) fn probe() -> Blinded<View> {
+    Blinded(View {
+        task: Some(PROBE_TASK.to_owned()),
+        parts: vec![],
+    })
+}
+
+/// A view with all its names, for tests that need one.
+#[cfg(test)]
+pub(in crate::judge) fn unblinded(view: View) -> Blinded<View> {
+    Blinded(view)
+}
