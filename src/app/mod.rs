@@ -1,7 +1,9 @@
 //! One function per command: configuration in, result out.
 
+mod asking;
 pub mod calculator;
 pub mod calibrate;
+pub mod calibrate_live;
 pub mod compare;
 mod disagreements;
 pub mod endpoint;
@@ -11,6 +13,7 @@ pub mod grade;
 pub mod import;
 pub mod init;
 pub mod judge;
+pub mod judge_live;
 mod judged;
 pub mod label_sample;
 pub mod live;

@@ -9,6 +9,7 @@ use super::args::Format;
 use super::{number, render, wants_json};
 use crate::app::calibrate::{CalibrateCommand, Calibrated};
 use crate::app::judge::{JudgeCommand, Judged};
+use crate::app::judge_live::{LiveJudgeCommand, LiveJudged};
 use crate::app::label_sample::{SampleCommand, Sampled};
 use crate::base::{Error, Result};
 use crate::calibrate::{OtherRule, SplitChoice};
@@ -29,12 +30,21 @@ const SHOWN: [&str; 9] = [
 
 #[derive(Debug, clap::Args)]
 pub struct CalibrateArgs {
+    /// Judge's file: the items beside the labels are judged now. Without one, --verdicts holds recorded verdicts
+    #[arg(required_unless_present = "verdicts", conflicts_with = "verdicts")]
+    pub judge_file: Option<PathBuf>,
+    /// Items to judge. Default: items.jsonl beside the labels
+    #[arg(long, requires = "judge_file")]
+    pub items: Option<PathBuf>,
+    /// Most calls at a time
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub concurrency: u32,
     /// Labels of people: CSV or JSON Lines (item, rater, label, optional group, split, stratum, probability, arm, task, trial)
     #[arg(long)]
     pub labels: PathBuf,
     /// Recorded verdicts: CSV or JSON Lines (item, judge, repeat, order, verdict, score, arm, group); calls nobody
     #[arg(long)]
-    pub verdicts: PathBuf,
+    pub verdicts: Option<PathBuf>,
     /// Column of the verdicts, e.g. item=id, judge=model+prompt, verdict.a_first=winner1
     #[arg(long = "map", value_name = "KEY=COLUMN")]
     pub map: Vec<String>,
@@ -91,13 +101,25 @@ pub struct JudgeArgs {
     pub run: PathBuf,
     /// Recorded verdicts with arm, task and trial; calls nobody
     #[arg(long)]
-    pub verdicts: PathBuf,
+    pub verdicts: Option<PathBuf>,
     /// Column of the verdicts, e.g. verdict=passed
     #[arg(long = "map", value_name = "KEY=COLUMN")]
     pub map: Vec<String>,
-    /// Only this judge; names the judge where the verdicts do not
-    #[arg(long)]
+    /// Without --verdicts: the judge's file, which is asked now. With: only this judge, or its name
+    #[arg(long, required_unless_present = "verdicts")]
     pub judge: Option<String>,
+    /// Labels of the set behind the certificate, of which some are judged again; items.jsonl lies beside them
+    #[arg(long, value_name = "LABELS", requires = "certificate")]
+    pub canary: Option<PathBuf>,
+    /// Most calls at a time
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub concurrency: u32,
+    /// Let a model judge itself; the report says so
+    #[arg(long)]
+    pub force_own_model: bool,
+    /// Let the judge guess whose trials it sees, and test the guesses against chance
+    #[arg(long)]
+    pub audit_blinding: bool,
     /// The judge's certificate (calibration.json)
     #[arg(long)]
     pub certificate: Option<PathBuf>,
@@ -116,10 +138,27 @@ pub struct JudgeArgs {
 }
 
 impl JudgeArgs {
+    /// The command that asks a judge now; `None` where recorded verdicts are given.
+    pub fn live(&self) -> Option<LiveJudgeCommand> {
+        if self.verdicts.is_some() {
+            return None;
+        }
+        Some(LiveJudgeCommand {
+            run: self.run.clone(),
+            judge: self.judge.clone().unwrap_or_default().into(),
+            certificate: self.certificate.clone(),
+            canary: self.canary.clone(),
+            labels: self.labels.clone(),
+            concurrency: self.concurrency as usize,
+            force_own: self.force_own_model,
+            audit: self.audit_blinding,
+        })
+    }
+
     pub fn command(&self) -> JudgeCommand {
         JudgeCommand {
             run: self.run.clone(),
-            verdicts: self.verdicts.clone(),
+            verdicts: self.verdicts.clone().unwrap_or_default(),
             map: self.map.clone(),
             judge: self.judge.clone(),
             certificate: self.certificate.clone(),
@@ -177,6 +216,41 @@ pub fn judged(done: &[Judged], format: Format) -> Result<u8> {
             judge.judge, judge.verdicts, judge.labels
         ))?;
     }
+    Ok(0)
+}
+
+/// Prints what asking a judge showed.
+pub fn judged_live(done: &LiveJudged, format: Format) -> Result<u8> {
+    if wants_json(format) {
+        render::json(done)?;
+        return Ok(0);
+    }
+    let mut text = format!("{}: {} verdicts stored", done.judge, done.verdicts);
+    if let Some(pairs) = &done.pairs {
+        text.push_str(&format!(
+            "\npairs: {} won {}, {} won {}, {} ties ({} because the first won in both orders, {} because the second did), {} unusable",
+            pairs.a, pairs.a_wins, pairs.b, pairs.b_wins, pairs.ties, pairs.first_won, pairs.second_won, pairs.unusable
+        ));
+    }
+    for (arm, names) in &done.hidden {
+        let names: Vec<String> = names.iter().map(|(n, k)| format!("{n} × {k}")).collect();
+        if !names.is_empty() {
+            text.push_str(&format!("\nhidden in {arm}: {}", names.join(", ")));
+        }
+    }
+    if let Some(audit) = &done.audit {
+        text.push_str(&format!(
+            "\nguesses of the arm: {} of {} right{}",
+            audit.right,
+            audit.guesses,
+            if audit.told_apart {
+                ": the blinding leaks"
+            } else {
+                ", as by chance"
+            }
+        ));
+    }
+    render::print(&text)?;
     Ok(0)
 }
 
@@ -238,7 +312,7 @@ impl CalibrateArgs {
         }
         Ok(CalibrateCommand {
             labels: self.labels.clone(),
-            verdicts: self.verdicts.clone(),
+            verdicts: self.verdicts.clone().unwrap_or_default(),
             map: self.map.clone(),
             map_labels: self.map_labels.clone(),
             judge: self.judge.clone(),

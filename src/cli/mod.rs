@@ -109,6 +109,10 @@ fn dispatch(args: Args) -> Result<u8> {
         Command::Plan(plan) => render::sizing(&app::sizing::plan(&plan.options()?)?, format),
         Command::Endpoint(endpoint) => endpoint::run(&endpoint, format),
         Command::Judge(args) => {
+            if let Some(live) = args.live() {
+                let done = app::judge_live::judge(&live, &variable, &mut render::talk)?;
+                return calibrate::judged_live(&done, format);
+            }
             let done = app::judge::judge(&args.command())?;
             calibrate::judged(&done, format)
         }
@@ -116,7 +120,14 @@ fn dispatch(args: Args) -> Result<u8> {
             calibrate::sampled(&app::label_sample::sample(&args.command())?, format)
         }
         Command::Calibrate(args) => {
-            let done = app::calibrate::calibrate(&args.command()?, &mut render::talk)?;
+            let mut command = args.command()?;
+            if let Some(judge) = &args.judge_file {
+                let (items, at_once) = (args.items.as_deref(), args.concurrency as usize);
+                let talk = &mut render::talk;
+                command =
+                    app::calibrate_live::recorded(command, judge, items, at_once, &variable, talk)?;
+            }
+            let done = app::calibrate::calibrate(&command, &mut render::talk)?;
             calibrate::print(&done, format)
         }
         Command::Stats(stats) => self::stats(&stats, format),

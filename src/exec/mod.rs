@@ -18,4 +18,5 @@ mod turn;
 
 pub use dispatch::{Executed, Execution, Sink, Stop, Totals, execute};
 pub use event::{ExecEvent, StoredTrial};
+pub use scrub::in_text as remove_keys;
 pub use trial::{Finished, LiveArm};

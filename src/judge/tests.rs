@@ -97,6 +97,9 @@ fn trial(arm: &str, index: u32) -> Trial {
         recorded: Default::default(),
         input_digest: None,
         notices: vec![],
+        block: None,
+        attempts: vec![],
+        model_retries: 0,
     }
 }
 

@@ -150,6 +150,7 @@ fn word(table: &ScoreTable) -> (DecisionWord, Option<String>, EstimateStatus) {
         ..DecisionSpec::default()
     };
     let comparing = Comparing {
+        drift: &[],
         a: 0,
         b: 1,
         decision: &decision,

@@ -1,0 +1,236 @@
+//! Judges that are asked now: requests out over the network, replies in, verdicts read strictly.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt;
+use serde::Serialize;
+
+use super::live::{Keys, runtime};
+use crate::base::{Error, Result};
+use crate::judge::{JudgeRequest, Reading, Session};
+use crate::model::chat::ChatRequest;
+use crate::model::judge::Judge;
+use crate::model::verdict::Verdict;
+use crate::provider::{Client, HttpClient, Secret};
+use crate::store::Replies;
+
+/// How often a question is asked again whose answer could not be used.
+const ASK_AGAIN: u32 = 2;
+
+/// Code of a reply that another model gave than the one that is pinned.
+const DRIFT: &str = "model_drift";
+
+/// The models behind a judge, or behind the members of a panel.
+pub struct Asked {
+    clients: Vec<Client>,
+    /// Keys that must not be stored.
+    keys: Vec<String>,
+    concurrency: usize,
+}
+
+/// What asking cost and what went wrong.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// Questions.
+    pub questions: u64,
+    /// Of these answered from what was kept.
+    pub kept: u64,
+    /// Calls of a model, questions that were asked again included.
+    pub calls: u64,
+    /// Cost in US dollars, where prices are declared.
+    pub cost_usd: f64,
+    /// Answers that cannot be used, by code; they are never a pass and never a failure.
+    pub unusable: BTreeMap<String, u64>,
+    /// What was wrong with the first few of them.
+    pub examples: Vec<String>,
+    /// Whether a reply came from another model than the pinned one.
+    pub drift: bool,
+}
+
+/// How many examples are kept.
+const EXAMPLES: usize = 5;
+
+/// Readies the clients of a judge.
+///
+/// # Errors
+///
+/// If a judge has no endpoint, or its key is not in the environment.
+pub fn ready(session: &Session, concurrency: usize, keys: &Keys) -> Result<Asked> {
+    let mut clients = Vec::new();
+    let mut secrets = Vec::new();
+    for judge in session.asked() {
+        clients.push(client(judge, keys, &mut secrets)?);
+    }
+    let least = session
+        .asked()
+        .iter()
+        .filter_map(|j| j.spec.endpoint.as_ref()?.concurrency)
+        .min();
+    Ok(Asked {
+        clients,
+        keys: secrets,
+        concurrency: concurrency.min(least.map_or(usize::MAX, |n| n.max(1) as usize)),
+    })
+}
+
+fn client(judge: &Judge, keys: &Keys, secrets: &mut Vec<String>) -> Result<Client> {
+    let endpoint =
+        judge.spec.endpoint.as_ref().ok_or_else(|| {
+            Error::input(format!("judge `{}` has no endpoint to ask", judge.key()))
+        })?;
+    let key = match &endpoint.api_key_env {
+        Some(name) => Some(keys(name).filter(|k| !k.trim().is_empty()).ok_or_else(|| {
+            Error::input(format!(
+                "judge `{}` takes its key from the variable {name}, which is not set",
+                judge.key()
+            ))
+            .hint(format!("export {name}=…"))
+        })?),
+        None => None,
+    };
+    secrets.extend(key.iter().filter(|k| k.len() >= 8).cloned());
+    let arm = endpoint.as_arm(&judge.spec.accepts);
+    let client = HttpClient::new(&arm, key.map(Secret::new))?;
+    Ok(Client::Http(Box::new(client)))
+}
+
+/// What came of one question.
+struct Answered {
+    reading: Reading,
+    /// To be kept: key and reply.
+    fresh: Option<(String, String)>,
+    calls: u64,
+    cost_usd: f64,
+    drift: bool,
+}
+
+/// Asks all questions, those kept aside, and reads the replies; in the order of the questions.
+///
+/// # Errors
+///
+/// If a reply cannot be kept, or the runtime cannot be started.
+pub fn ask(
+    session: &Session,
+    asked: &Asked,
+    requests: &[JudgeRequest],
+    replies: &mut Replies,
+    tally: &mut Tally,
+) -> Result<Vec<Verdict>> {
+    let runtime = runtime()?;
+    let known: Vec<Option<String>> = requests
+        .iter()
+        .map(|r| replies.get(r.cache_key().as_str()).map(str::to_owned))
+        .collect();
+    let mut verdicts = Vec::with_capacity(requests.len());
+    runtime.block_on(async {
+        let questions = requests
+            .iter()
+            .zip(known)
+            .map(|(request, kept)| async move {
+                match kept {
+                    Some(reply) => Answered {
+                        reading: session.read(request, &reply),
+                        fresh: None,
+                        calls: 0,
+                        cost_usd: 0.0,
+                        drift: false,
+                    },
+                    None => put(session, asked, request).await,
+                }
+            });
+        let mut answers = futures_util::stream::iter(questions).buffered(asked.concurrency.max(1));
+        while let Some(answered) = answers.next().await {
+            verdicts.push(note(answered, replies, tally)?);
+        }
+        Ok(verdicts)
+    })
+}
+
+fn note(answered: Answered, replies: &mut Replies, tally: &mut Tally) -> Result<Verdict> {
+    tally.questions += 1;
+    tally.kept += u64::from(answered.calls == 0);
+    tally.calls += answered.calls;
+    tally.cost_usd += answered.cost_usd;
+    tally.drift |= answered.drift;
+    if let Some((key, reply)) = answered.fresh {
+        replies.keep(&key, &reply)?;
+    }
+    let Reading { verdict, detail } = answered.reading;
+    if let Some(code) = verdict.answer.reason() {
+        *tally.unusable.entry(code.to_owned()).or_default() += 1;
+        if tally.examples.len() < EXAMPLES {
+            tally
+                .examples
+                .push(format!("{}: {code}: {detail}", verdict.item));
+        }
+    }
+    Ok(verdict)
+}
+
+/// Asks one question, again if the answer cannot be used.
+async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answered {
+    let chat: ChatRequest = request.chat();
+    let client = &asked.clients[request.member()];
+    let endpoint = session.endpoint(request);
+    let mut answered = Answered {
+        reading: session.missing(request, "nothing came"),
+        fresh: None,
+        calls: 0,
+        cost_usd: 0.0,
+        drift: false,
+    };
+    for _ in 0..=ASK_AGAIN {
+        answered.calls += 1;
+        let said = match client.complete(&chat, None).await {
+            Ok(said) => said,
+            Err(failure) => {
+                answered.drift |= failure.code == "wrong_model";
+                let why = format!("{}: {}", failure.code, failure.detail);
+                answered.reading = session.missing(request, &why);
+                return answered;
+            }
+        };
+        let price = endpoint.and_then(|e| e.price);
+        answered.cost_usd += price.and_then(|p| p.of(&said.usage)).unwrap_or(0.0);
+        if let (Some(found), Some(endpoint)) = (&said.model, endpoint)
+            && !is_pinned(found, &endpoint.model)
+        {
+            answered.drift = true;
+            let why = format!("{DRIFT}: {found} answered in place of {}", endpoint.model);
+            answered.reading = session.missing(request, &why);
+            return answered;
+        }
+        let mut reply = said.text.unwrap_or_default();
+        crate::exec::remove_keys(&mut reply, &asked.keys);
+        answered.reading = session.read(request, &reply);
+        if answered.reading.verdict.answer.value().is_some() {
+            answered.fresh = Some((request.cache_key().as_str().to_owned(), reply));
+            return answered;
+        }
+    }
+    answered
+}
+
+/// Asks a model one thing and returns what it said; for questions that are no verdicts.
+///
+/// # Errors
+///
+/// If the runtime cannot be started.
+pub fn say(asked: &Asked, chats: &[ChatRequest]) -> Result<Vec<Option<String>>> {
+    let runtime = runtime()?;
+    Ok(runtime.block_on(async {
+        let questions = chats
+            .iter()
+            .map(|chat| async move { asked.clients[0].complete(chat, None).await.ok()?.text });
+        futures_util::stream::iter(questions)
+            .buffered(asked.concurrency.max(1))
+            .collect()
+            .await
+    }))
+}
+
+/// Whether a reply names the pinned model; a vendor before a `/` is no other model.
+fn is_pinned(found: &str, pinned: &str) -> bool {
+    let bare = |id: &str| id.rsplit('/').next().unwrap_or(id).to_ascii_lowercase();
+    bare(found) == bare(pinned)
+}

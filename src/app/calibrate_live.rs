@@ -1,0 +1,141 @@
+//! `assize calibrate JUDGE`: the labelled items are judged now, and the verdicts examined as recorded ones
+//! are.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::Talk;
+use super::calibrate::CalibrateCommand;
+use super::judge_live::judge_items;
+use super::live::Keys;
+use crate::base::{Error, Result};
+use crate::load;
+use crate::model::judge::Judge;
+use crate::model::verdict::{Verdict, unusable};
+use crate::store::FileFolder;
+
+/// File of the verdicts, beside the certificate; a run's canary is compared with them.
+pub const VERDICTS: &str = "verdicts.jsonl";
+
+/// Judges the items beside the labels, and turns the command into one on recorded verdicts.
+///
+/// What the judge's file says stands where the command says nothing: scale, thresholds, and the prompt
+/// whose examples no label may repeat.
+///
+/// # Errors
+///
+/// If the judge's file or the items are wrong, its key is not set, or files fail.
+pub fn recorded(
+    mut command: CalibrateCommand,
+    judge: &Path,
+    items: Option<&Path>,
+    concurrency: usize,
+    keys: &Keys,
+    talk: &mut Talk,
+) -> Result<CalibrateCommand> {
+    let file = judge;
+    let judge = load::judge(file)?;
+    let items = match items {
+        Some(items) => items.to_path_buf(),
+        None => command.labels.with_file_name("items.jsonl"),
+    };
+    let out = command.out.clone().unwrap_or_else(|| {
+        command
+            .labels
+            .with_file_name("certificates")
+            .join(judge.key().as_str())
+    });
+    let asking = Asking {
+        items: &items,
+        out: &out,
+        concurrency,
+        keys,
+    };
+    command.verdicts = asking.ask(&judge, VERDICTS, talk)?;
+    if let Some(old) = command.against.clone().filter(|old| is_judge_file(old)) {
+        let old = load::judge(Path::new(&old))?;
+        let verdicts = asking.ask(&old, "against.jsonl", talk)?;
+        command.against = Some(verdicts.to_string_lossy().into_owned());
+    }
+    let scale = &judge.scale;
+    let levels = || format!("{}:{}", scale.kind.name(), scale.levels.join(","));
+    command.scale = command.scale.or_else(|| Some(levels()));
+    command.positive = command.positive.or_else(|| scale.positive.clone());
+    if command.thresholds.is_empty() {
+        command.thresholds = judge.spec.thresholds.clone();
+    }
+    command.prompt = command.prompt.or_else(|| Some(file.to_path_buf()));
+    command.judge = Some(judge.key().to_string());
+    command.out = Some(out);
+    Ok(command)
+}
+
+fn is_judge_file(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|e| e.to_str());
+    matches!(extension, Some("yaml" | "yml"))
+}
+
+struct Asking<'a> {
+    items: &'a Path,
+    out: &'a Path,
+    concurrency: usize,
+    keys: &'a Keys<'a>,
+}
+
+impl Asking<'_> {
+    fn ask(&self, judge: &Judge, name: &str, talk: &mut Talk) -> Result<PathBuf> {
+        let kept = self.out.join("replies.jsonl");
+        let (verdicts, tally) = judge_items(judge, self.items, &kept, self.concurrency, self.keys)?;
+        if tally.drift {
+            let error = format!(
+                "{}: a reply came from another model than the pinned one",
+                judge.key()
+            );
+            return Err(Error::refused(error)
+                .hint("a certificate is of one exact model: name the model that answers, or another endpoint"));
+        }
+        let unusable: u64 = tally.unusable.values().sum();
+        talk(&format!(
+            "{}: {} questions, {} kept from before, {} calls, {unusable} unusable answers",
+            judge.key(),
+            tally.questions,
+            tally.kept,
+            tally.calls
+        ));
+        tally.examples.iter().for_each(|example| talk(example));
+        FileFolder::create(self.out)?.write(name, |out| {
+            for verdict in &verdicts {
+                writeln!(out, "{}", line(verdict))?;
+            }
+            Ok(())
+        })?;
+        Ok(self.out.join(name))
+    }
+}
+
+/// A verdict as a line of a file of recorded verdicts.
+fn line(verdict: &Verdict) -> serde_json::Value {
+    let answer = match (verdict.answer.value(), verdict.answer.reason()) {
+        (Some(answer), _) => answer.clone(),
+        (None, Some(unusable::MISSING)) => String::new(),
+        (None, _) => "unparsable".to_owned(),
+    };
+    let mut line = json!({
+        "item": verdict.item, "judge": verdict.judge, "repeat": verdict.repeat, "verdict": answer,
+    });
+    let optional = [
+        ("order", verdict.order.map(|o| json!(o.name()))),
+        ("score", verdict.score.map(|s| json!(s))),
+        ("arm", verdict.arm.as_ref().map(|a| json!(a))),
+        ("task", verdict.task.as_ref().map(|t| json!(t))),
+        ("trial", verdict.trial.map(|t| json!(t))),
+        ("pin", verdict.pin.as_ref().map(|p| json!(p))),
+    ];
+    for (key, value) in optional {
+        if let Some(value) = value {
+            line[key] = value;
+        }
+    }
+    line
+}
