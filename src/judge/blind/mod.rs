@@ -21,6 +21,7 @@ mod hidden;
 mod ids;
 mod lists;
 mod names;
+mod of_arms;
 mod scrub;
 mod spelling;
 #[cfg(test)]

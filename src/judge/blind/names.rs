@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::fold::fold;
-use super::lists::{BEHIND, FAMILIES, GENERIC, ORDINARY_FAMILIES, ORDINARY_VENDORS, VENDORS};
-use crate::base::{Error, Result};
-use crate::model::arm::{Arm, ArmSpec};
+use super::lists::{FAMILIES, ORDINARY_FAMILIES, ORDINARY_VENDORS, VENDORS};
+use super::of_arms::{is_family, of_arm, words};
+use crate::base::Result;
+use crate::model::arm::Arm;
 use crate::model::judge::Judge;
-
-/// Fewest letters and digits of an arm's name: shorter ones occur in every text.
-const FEWEST_LETTERS: usize = 3;
 
 /// What a name names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,134 +131,15 @@ fn scrub_lists(judge: &Judge) -> Vec<&str> {
         .collect()
 }
 
-/// Names of one arm: its own, its model's, its hosts', and the vendor's behind its model.
-fn of_arm(arm: &Arm, names: &mut Collector) -> Result<()> {
-    let id = arm.id.as_str();
-    let letters = id.chars().filter(|c| c.is_alphanumeric()).count();
-    if letters < FEWEST_LETTERS {
-        let message = format!("the arm name `{id}` is too short to be hidden from a judge");
-        return Err(Error::input(message)
-            .hint("give the arm a name of three letters or more that is no word of the tasks"));
-    }
-    names.add(id, NameKind::Arm, Freedom::Loose, false);
-    for word in words(id).filter(|w| !is_generic(w)) {
-        vendors_behind(word, names);
-        if is_family(word) {
-            names.add(word, NameKind::Arm, Freedom::Loose, false);
-        } else if word.chars().count() >= FEWEST_LETTERS {
-            // `refund-expert` must not hide every refund: a part of a name is one only where it is meant.
-            names.add(word, NameKind::Arm, Freedom::Exact, true);
-        }
-    }
-    if let Some(model) = arm.model() {
-        of_model(model, names);
-    }
-    if let ArmSpec::Chat(chat) = &arm.spec {
-        of_host(&chat.base_url, names);
-        if let Some(variable) = &chat.api_key_env {
-            names.add(variable, NameKind::Host, Freedom::Apart, false);
-            for word in words(variable).filter(|w| w.len() >= 3 && !is_generic(w)) {
-                names.add(word, NameKind::Host, Freedom::Apart, false);
-            }
-        }
-    }
-    Ok(())
-}
-
-fn of_model(model: &str, names: &mut Collector) {
-    names.add(model, NameKind::Model, Freedom::Loose, false);
-    for part in model.split('/') {
-        let ours = words(part).any(|w| !is_generic(w) && !is_size(w));
-        if ours && part.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST_LETTERS {
-            names.add(part, NameKind::Model, Freedom::Loose, false);
-        }
-    }
-    for word in words(model).filter(|w| !is_generic(w)) {
-        vendors_behind(word, names);
-        // `Llama3` is a family with a version joined to it.
-        let family = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'v');
-        for word in [word, family] {
-            let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-            let freedom = if is_family(word) {
-                Freedom::Loose
-            } else {
-                Freedom::Apart
-            };
-            if letters >= 3 {
-                names.add(word, NameKind::Model, freedom, false);
-            } else if letters > 0 && letters < word.chars().count() && !is_size(word) {
-                names.add(word, NameKind::Model, Freedom::Exact, false);
-            }
-        }
-    }
-}
-
-/// The host of a URL and the labels of its name that say whose it is.
-fn of_host(url: &str, names: &mut Collector) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let host = authority.rsplit('@').next().unwrap_or(authority);
-    let host = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
-    };
-    names.add(host, NameKind::Host, Freedom::Loose, false);
-    for label in words(host).filter(|w| !is_generic(w)) {
-        vendors_behind(label, names);
-        if label.chars().filter(|c| c.is_alphabetic()).count() >= 3 {
-            names.add(label, NameKind::Host, Freedom::Apart, false);
-        }
-    }
-    let labels = host.split('.');
-    for label in labels.filter(|l| l.contains('-') && l.len() >= 5) {
-        names.add(label, NameKind::Host, Freedom::Loose, false);
-    }
-}
-
-fn vendors_behind(word: &str, names: &mut Collector) {
-    let word = word.to_lowercase();
-    let family = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let found = BEHIND
-        .iter()
-        .find(|(name, _)| *name == word || *name == family);
-    for vendor in found.into_iter().flat_map(|(_, vendors)| *vendors) {
-        names.add(vendor, NameKind::Vendor, Freedom::Loose, false);
-    }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|w| !w.is_empty())
-}
-
-fn is_family(word: &str) -> bool {
-    let same = |name: &&str| name.eq_ignore_ascii_case(word);
-    FAMILIES.iter().any(same) || ORDINARY_FAMILIES.iter().any(same)
-}
-
-fn is_generic(word: &str) -> bool {
-    let version = word.strip_prefix(['v', 'V']).unwrap_or(word);
-    version.bytes().all(|b| b.is_ascii_digit())
-        || GENERIC.iter().any(|g| g.eq_ignore_ascii_case(word))
-}
-
-/// `8b`, `8x7b`, `512k`: how large, and a seat in an aeroplane.
-fn is_size(word: &str) -> bool {
-    let lower = word.to_lowercase();
-    let digits = lower.trim_end_matches(['b', 'm', 'k']);
-    digits.len() < lower.len()
-        && !digits.is_empty()
-        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'x')
-}
-
 /// Names by their letters; of two uses of one name the stricter hiding stays.
 #[derive(Default)]
-struct Collector {
+pub(super) struct Collector {
     by_letters: BTreeMap<(Vec<char>, Vec<bool>), Name>,
 }
 
 impl Collector {
-    fn add(&mut self, shown: &str, kind: NameKind, freedom: Freedom, ordinary: bool) {
+    /// Adds a name with its use; a name without letters and digits is none.
+    pub fn add(&mut self, shown: &str, kind: NameKind, freedom: Freedom, ordinary: bool) {
         let mut letters = vec![];
         let mut own_gap = vec![];
         let mut gap = false;
