@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! suite + arms ─plan→ Plan (locked: seed, margins, analysis)
-//! recorded traces ─import→ Trial + Trace (evidence, stored)
+//! Plan ─run→ Trial + Trace (evidence, stored)       recorded traces ─import→ the same
 //! Trace ─grade→ Grade, Score                    pure
 //! Score ─estimate→ Estimate per arm × metric × segment
 //! two arms, matched by task ─compare→ Comparison per metric, gate
@@ -35,8 +35,11 @@
 //! | 2 | [`disagree`] | what to show a person |
 //! | 3 | [`load`] | files that users write |
 //! | 3 | [`store`] | runs on disk |
+//! | 3 | [`world`] | the environment of a live trial |
 //! | 3 | [`report`] | Markdown, CSV, JSON |
 //! | 3 | `frame` | Parquet; the only home of polars (feature `frames`) |
+//! | 3 | [`provider`] | model endpoints, and scripted stand-ins |
+//! | 3 | [`exec`] | running trials |
 //! | 4 | [`app`] | one function per command |
 //! | 5 | [`cli`] | arguments, talk, exit codes |
 //!
@@ -71,8 +74,12 @@ pub mod disagree;
 #[cfg(feature = "frames")]
 pub mod frame;
 pub mod load;
+pub mod provider;
 pub mod report;
 pub mod store;
+pub mod world;
+
+pub mod exec;
 
 pub mod app;
 

@@ -32,8 +32,7 @@ pub fn record(
     let plan = store.plan();
     let mut said = Vec::new();
     for arm in arms {
-        let ArmSpec::Recorded(recorded) = &arm.spec;
-        let Some(planned) = plan.arm(&arm.id) else {
+        let (ArmSpec::Recorded(recorded), Some(planned)) = (&arm.spec, plan.arm(&arm.id)) else {
             continue;
         };
         let source = Recording {
@@ -183,20 +182,38 @@ fn put_counting_from(
     Ok(count)
 }
 
+/// The numbers that a source gives its trials.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Numbering {
+    least: Option<u32>,
+    unnumbered: bool,
+}
+
+impl Numbering {
+    /// Takes the number of one trial, if it has one.
+    pub(super) fn see(&mut self, index: Option<u32>) {
+        match index {
+            Some(index) => self.least = Some(self.least.map_or(index, |least| least.min(index))),
+            None => self.unnumbered = true,
+        }
+    }
+
+    /// The number of the first trial of a task: 1 where all trials are numbered and none is 0.
+    pub(super) fn first(self) -> u32 {
+        u32::from(self.least == Some(1) && !self.unnumbered)
+    }
+}
+
 /// Whether a source numbers all its trials, from 1.
 fn counts_from_one(source: &Recording) -> Result<bool> {
-    let mut least: Option<u32> = None;
-    let mut unnumbered = false;
+    let mut numbering = Numbering::default();
     for path in &source.paths {
         read_trials(path, &source.options, &mut |trial| {
-            match trial.index {
-                Some(index) => least = Some(least.map_or(index, |l| l.min(index))),
-                None => unnumbered = true,
-            }
+            numbering.see(trial.index);
             Ok(())
         })?;
     }
-    Ok(least == Some(1) && !unnumbered)
+    Ok(numbering.first() == 1)
 }
 
 struct Importing<'a> {
@@ -316,22 +333,17 @@ fn finished(
             recorded: measures,
             input_digest,
             notices,
+            block: None,
+            attempts: vec![],
+            model_retries: 0,
         },
         trace,
     )
 }
 
-fn cost(input: f64, output: f64, price: Price) -> f64 {
-    (input * price.input_per_million + output * price.output_per_million) / 1e6
-}
-
 /// A recorded cost stands; otherwise tokens and price give one, if both kinds of tokens are known.
 fn add_cost(usage: &mut Usage, price: Price) {
-    if let (None, Some(input), Some(output)) =
-        (usage.cost_usd, usage.input_tokens, usage.output_tokens)
-    {
-        usage.cost_usd = Some(cost(input as f64, output as f64, price));
-    }
+    usage.cost_usd = usage.cost_usd.or_else(|| price.of(usage));
 }
 
 fn add_recorded_cost(measures: &mut std::collections::BTreeMap<Measure, f64>, price: Price) {
@@ -342,6 +354,6 @@ fn add_recorded_cost(measures: &mut std::collections::BTreeMap<Measure, f64>, pr
     if let Some((input, output)) = tokens {
         measures
             .entry(Measure::CostUsd)
-            .or_insert_with(|| cost(input, output, price));
+            .or_insert_with(|| price.of_tokens(input, output));
     }
 }

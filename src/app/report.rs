@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::evaluate::Evaluation;
 use super::{Decided, Talk, disagreements};
 use crate::base::{Error, ErrorKind, Result};
-use crate::model::report::Report;
 use crate::plan::PlanOptions;
 use crate::report;
 use crate::store::{FileFolder, RunStore};
@@ -79,14 +78,4 @@ fn damaged(error: Error) -> Error {
         .hint("`assize verify RUN` lists what does not match; `assize grade RUN` grades again"),
         _ => error,
     }
-}
-
-/// The report of a run that was written before; for tests and scripts.
-///
-/// # Errors
-///
-/// If it is not of this version's contract.
-pub fn read(bytes: &[u8]) -> Result<Report> {
-    serde_json::from_slice(bytes)
-        .map_err(|e| Error::input(format!("not a report of this version: {e}")))
 }

@@ -20,6 +20,10 @@ pub(super) fn all(analysis: &Analysis, decision: Option<&DecisionSpec>) -> Vec<R
             "a planned trial that was started and has no valid value is missing; bounds say what the rate would be had all missing trials failed or passed, over all planned tasks",
         ),
         rule(
+            "not_started",
+            "planned trials of a live arm that never started, because a budget or an interruption ended the randomised schedule, are counted apart and are neither missing nor failures",
+        ),
+        rule(
             "not_applicable",
             "trials that a dimension does not concern are counted apart and are neither missing nor failures",
         ),

@@ -1,60 +1,258 @@
 //! `assize run`: the main job.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{Decided, Talk, grade, recorded, report};
-use crate::base::Result;
+use super::live::{self, Job, Keys, LiveOptions, Watch};
+use super::{Decided, Talk, grade, preflight, recorded, report, short_form};
+use crate::base::{Error, Result};
+use crate::exec::ExecEvent;
 use crate::load;
+use crate::model::arm::Arm;
+use crate::model::suite::Suite;
 use crate::plan::{self, PlanOptions};
 use crate::store::{RunStore, Source};
+
+pub use super::short_form::Endpoints;
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Suite folder.
+    /// Suite folder; not read where a run is resumed.
     pub suite: PathBuf,
     /// Arms file; default: `SUITE/arms.yaml`.
     pub arms: Option<PathBuf>,
+    /// Two endpoints in place of an arms file.
+    pub endpoints: Option<Endpoints>,
     /// Run folder; default: `runs/` and the run id.
     pub out: Option<PathBuf>,
+    /// Run to go on with.
+    pub resume: Option<PathBuf>,
     /// What is locked in the plan beside suite and arms.
     pub plan: PlanOptions,
     /// Whether malformed tool arguments in recorded traces are the agent's failure.
     pub malformed_is_agent: bool,
+    /// How live arms are run.
+    pub live: LiveOptions,
 }
 
-/// Plans, imports, grades, compares and reports.
+/// Who watches a run, and where it finds keys.
+pub struct Around<'a> {
+    /// Is told what happens, line by line.
+    pub talk: &'a mut Talk<'a>,
+    /// Is told what becomes of each live trial.
+    pub watch: &'a mut Watch<'a>,
+    /// The environment.
+    pub keys: &'a Keys<'a>,
+}
+
+/// Plans, runs or imports, grades, compares and reports.
 ///
-/// Running the same command again finds the trials stored and only grades and reports again.
+/// Running the same command again finds the trials stored, runs what is missing, and grades and
+/// reports again.
 ///
 /// # Errors
 ///
-/// If suite, arms or traces are invalid, the folder holds another plan, or files fail.
-pub fn run(options: &RunOptions, talk: &mut Talk) -> Result<Decided> {
-    let suite = load::suite(&options.suite)?.suite;
-    let arms_file = options
-        .arms
-        .clone()
-        .unwrap_or_else(|| options.suite.join("arms.yaml"));
-    let arms = load::arms(&arms_file, &load::recorded::content_digest)?;
-    let plan = plan::lock(&suite, &arms, &options.plan)?;
-    let folder = options
-        .out
-        .clone()
-        .unwrap_or_else(|| Path::new("runs").join(plan.run.as_str()));
-    let source = Source::Folder(load::absolute(&options.suite));
-    let store = RunStore::create(&folder, &plan, &suite, source)?;
-    talk(&format!("run {} in {}", plan.run, folder.display()));
-    let root = arms_file.parent().unwrap_or(Path::new(""));
+/// If suite, arms or traces are invalid, an arm does not answer, the folder holds another plan, or
+/// files fail.
+pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
+    let Around { talk, watch, keys } = around;
+    let prepared = match &options.resume {
+        Some(run) => Prepared::resume(run)?,
+        None => Prepared::new(options)?,
+    };
+    let Prepared {
+        store,
+        suite,
+        arms,
+        arms_dir,
+        suite_dir,
+    } = prepared;
+    let folder = store.dir().to_path_buf();
+    talk(&format!(
+        "run {} in {}",
+        store.plan_file().run,
+        folder.display()
+    ));
     let malformed = options.malformed_is_agent;
-    let (mut store, ()) =
-        store.filled(|store| recorded::record(store, &suite, &arms, root, malformed, talk))?;
+    let (mut store, stopped) = store.filled(|store| {
+        recorded::record(store, &suite, &arms, &arms_dir, malformed, talk)?;
+        let live = live::arms(&arms, &arms_dir, keys)?;
+        execute(
+            store,
+            &suite,
+            &suite_dir,
+            &arms,
+            &live,
+            &options.live,
+            talk,
+            watch,
+        )
+    })?;
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
-    report::write(
+    let decided = report::write(
         vec![&store],
         &PlanOptions::default(),
         folder.join("report"),
         talk,
-    )
+    )?;
+    if let Some(reason) = stopped {
+        talk(&format!(
+            "stopped early ({reason}); go on with: assize run --resume {}",
+            folder.display()
+        ));
+    }
+    Ok(decided)
+}
+
+/// Runs the live trials that are missing; returns why it stopped early, if it did.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a step of `run`, cut out for reading"
+)]
+fn execute(
+    store: &mut RunStore,
+    suite: &Arc<Suite>,
+    suite_dir: &Path,
+    arms: &[Arm],
+    live: &live::Arms,
+    options: &LiveOptions,
+    talk: &mut Talk,
+    watch: &mut Watch,
+) -> Result<Option<String>> {
+    if live.live.is_empty() {
+        return Ok(None);
+    }
+    live::check_budget(options, arms)?;
+    let plan = store.plan();
+    let stored = store.stored_trials()?;
+    let mut missing = plan::specs(&plan, suite)
+        .filter(|spec| !stored.contains(&spec.arm, &spec.task, spec.index))
+        .peekable();
+    if missing.peek().is_none() {
+        return Ok(None);
+    }
+    preflight::size(suite, &plan, arms, talk)?;
+    if options.preflight {
+        preflight::check(live, talk)?;
+    }
+    watch(&ExecEvent::Started {
+        planned: plan::specs(&plan, suite).count() as u64,
+        stored: plan::specs(&plan, suite)
+            .filter(|spec| stored.contains(&spec.arm, &spec.task, spec.index))
+            .count() as u64,
+    });
+    let job = Job {
+        suite,
+        suite_dir,
+        arms: live,
+        schedule: Box::new(missing),
+        options,
+    };
+    store.begin_session()?;
+    let executed = live::run(store, job, watch)?;
+    store.end_session()?;
+    watch(&ExecEvent::Ended {
+        not_started: executed.not_started,
+    });
+    Ok(executed.stopped)
+}
+
+/// A run that is ready to be filled.
+struct Prepared {
+    store: RunStore,
+    suite: Arc<Suite>,
+    arms: Vec<Arm>,
+    /// Folder to which the paths of arms are relative.
+    arms_dir: PathBuf,
+    suite_dir: PathBuf,
+}
+
+impl Prepared {
+    fn new(options: &RunOptions) -> Result<Self> {
+        let suite = load::suite(&options.suite)?.suite;
+        let file = options
+            .arms
+            .clone()
+            .unwrap_or_else(|| options.suite.join("arms.yaml"));
+        let mut plan_options = options.plan.clone();
+        let arms = match &options.endpoints {
+            Some(endpoints) => short_form::arms(endpoints, &mut plan_options)?,
+            None => load::arms(&file, &load::recorded::content_digest)?,
+        };
+        if arms.iter().any(Arm::is_live) {
+            plan_options.files = load::files_digest(&suite, &options.suite)?;
+        }
+        let plan = plan::lock(&suite, &arms, &plan_options)?;
+        let folder = options
+            .out
+            .clone()
+            .unwrap_or_else(|| Path::new("runs").join(plan.run.as_str()));
+        let suite_dir = load::absolute(&options.suite);
+        let source = Source::Folder(suite_dir.clone());
+        let store = RunStore::create(&folder, &plan, &suite, source)?;
+        let arms_dir = load::absolute(&file)
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default();
+        store.remember_arms(&arms, &arms_dir)?;
+        Ok(Self {
+            store,
+            suite: Arc::new(suite),
+            arms,
+            arms_dir,
+            suite_dir,
+        })
+    }
+
+    fn resume(run: &Path) -> Result<Self> {
+        let store = RunStore::open(run)?;
+        let Source::Folder(suite_dir) = store.plan_file().source.clone() else {
+            return Err(Error::input(
+                "this run was imported from a table; there is nothing to run",
+            )
+            .in_file(run));
+        };
+        let suite = super::suite_of_run(&store, None)?;
+        if load::files_digest(&suite, &suite_dir)? != store.plan_file().plan.files {
+            return Err(Error::input(
+                "a fixture or program of the suite was edited since the run was planned",
+            )
+            .in_file(&suite_dir)
+            .hint("restore it, or start a new run; the stored run was left as it is"));
+        }
+        let (arms, arms_dir) = store.remembered_arms()?.ok_or_else(|| {
+            Error::input("this run has no live arms; there is nothing to run").in_file(run)
+        })?;
+        for arm in &arms {
+            unedited(arm, &arms_dir)?;
+        }
+        Ok(Self {
+            store,
+            suite: Arc::new(suite),
+            arms,
+            arms_dir,
+            suite_dir,
+        })
+    }
+}
+
+/// Refuses an arm whose script or recording was edited.
+fn unedited(arm: &Arm, dir: &Path) -> Result<()> {
+    let Some(file) = arm.spec.path().map(|path| dir.join(path)) else {
+        return Ok(());
+    };
+    let content = load::recorded::content_digest(&file)?;
+    let now = Arm::new(arm.id.clone(), arm.spec.clone(), Some(&content));
+    if now.digest == arm.digest {
+        return Ok(());
+    }
+    let what = format!(
+        "what arm `{}` is made of was edited since the run was planned",
+        arm.id
+    );
+    Err(Error::input(what)
+        .in_file(file)
+        .hint("restore it, or start a new run; the stored run was left as it is"))
 }

@@ -76,6 +76,11 @@ fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
                 .push(value_of(&other.segments, &column.key, at));
         }
     }
+    if !whole.block.is_empty() || !other.block.is_empty() {
+        whole.block.resize(whole.arm.len(), None);
+        other.block.resize(other.arm.len(), None);
+        whole.block.append(&mut other.block);
+    }
     whole.arms.append(&mut other.arms);
     whole.arm.extend(other.arm.iter().map(|a| a + shift));
     whole.task.extend(
@@ -146,10 +151,11 @@ fn value_of(segments: &[SegmentColumn], key: &str, task: usize) -> Option<String
         .and_then(|s| s.values[task].clone())
 }
 
-/// Planned trials of which nothing is stored, by arm.
+/// Planned trials of which nothing is stored, by arm; those of live arms never started.
 pub(super) fn unrecorded(evaluation: &Evaluation) -> Result<Vec<InfrastructureRow>> {
     let mut rows = Vec::new();
-    for (at, arm) in evaluation.arms.iter().enumerate() {
+    let recorded = |(_, arm): &(usize, &EvaluatedArm)| arm.info.recorded;
+    for (at, arm) in evaluation.arms.iter().enumerate().filter(recorded) {
         let planned = evaluation
             .table
             .arm

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::calibrate::{CalibrateArgs, JudgeArgs, LabelSampleArgs};
 use super::number;
+use super::run_args::RunArgs;
 use crate::app;
 use crate::base::{ArmId, Error, Result};
 
@@ -41,6 +42,12 @@ pub enum Format {
 pub enum Command {
     /// Run a suite against two arms: plan, run or import, grade, compare, report; exits with the gate's code
     Run(RunArgs),
+    /// Make the four folders, with a small suite that runs offline at once
+    Init {
+        /// Folder
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
     /// Turn recorded traces, or a table of results, into trials of a run
     Import(ImportArgs),
     /// Grade a run again from its stored evidence
@@ -63,7 +70,7 @@ pub enum Command {
         /// Suite folders, folders of suites, arms files, task files, traces. Default: suites
         paths: Vec<PathBuf>,
     },
-    /// Print the JSON Schema of a file format: suite, task, arms, trace, report, calibration
+    /// Print the JSON Schema of a file format: suite, task, arms, script, trace, report, calibration
     Schema {
         /// Name of the format
         name: String,
@@ -100,31 +107,11 @@ pub enum Command {
     LabelSample(LabelSampleArgs),
     /// Examine a judge against people's labels by recorded verdicts, and certify it; exits 1 if it is refused
     Calibrate(Box<CalibrateArgs>),
+    /// Serve a script as a model endpoint (OpenAI's and Anthropic's protocols) until Ctrl-C
+    Endpoint(super::endpoint::EndpointArgs),
     /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
     #[command(args_conflicts_with_subcommands = true)]
     Stats(StatsArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub struct RunArgs {
-    /// Suite folder
-    pub suite: PathBuf,
-    /// Arms file. Default: SUITE/arms.yaml
-    #[arg(long)]
-    pub arms: Option<PathBuf>,
-    #[command(flatten)]
-    pub roles: Roles,
-    /// Trials per task
-    #[arg(short = 'k', long = "trials", visible_aliases = ["epochs", "repeat"], value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
-    /// Root of all randomness. Default: 7
-    #[arg(long)]
-    pub seed: Option<u64>,
-    /// Run folder. Default: runs/ and 12 digits of the plan's digest
-    #[arg(long)]
-    pub out: Option<PathBuf>,
-    #[command(flatten)]
-    pub reading: Reading,
 }
 
 /// Who is compared with whom, and how.
@@ -243,9 +230,13 @@ pub struct PlanArgs {
     /// Cost of preparing one more task, in US dollars
     #[arg(long)]
     pub task_cost: Option<f64>,
-    /// Cost of one trial in both arms together, in US dollars. Default: the pilot's
+    /// Cost of one trial in both arms together, in US dollars. Default: by the prices of `--arms`, else as
+    /// the pilot recorded it
     #[arg(long)]
     pub trial_cost: Option<f64>,
+    /// arms.yaml whose prices turn the pilot's tokens into the cost of a trial
+    #[arg(long, requires = "pilot")]
+    pub arms: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -267,11 +258,14 @@ pub enum StatsCommand {
 
 #[derive(Debug, clap::Args)]
 pub struct CoverageArgs {
-    /// Method id, e.g. sen_cp or bp_hall
+    /// Method id, e.g. sen_cp or bp_hall; an unknown one lists all
     #[arg(long)]
     pub method: String,
-    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, difficulty, clusters,
-    /// differences, breaks, difference-clusters, amounts, judged
+    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, graded, difficulty,
+    /// clusters, differences, breaks, difference-clusters, amounts, counts, recovery, judged,
+    /// judged-levels, judged-levels-quota, judged-pairs, judged-tasks, judged-tasks-pool,
+    /// judged-tasks-weighted, times, times-clustered, sequences, sequences-even, sequences-loss,
+    /// agreement, agreement-tasks
     #[arg(long, conflicts_with = "cells")]
     pub grid: Option<String>,
     /// JSON file with one design, or an array of designs
@@ -305,12 +299,8 @@ impl PlanArgs {
         let stated = match self.variances[..] {
             [] => None,
             [difference, within_a, within_b] if self.variances.iter().all(|v| *v >= 0.0) => {
-                Some(app::sizing::Variances {
-                    difference,
-                    within_a,
-                    within_b,
-                    tasks_per_unit: 1.0,
-                })
+                let stated = app::sizing::Variances::stated(difference, within_a, within_b);
+                Some(stated)
             }
             _ => {
                 return Err(
@@ -336,6 +326,7 @@ impl PlanArgs {
             stated,
             task_cost: self.task_cost,
             trial_cost: self.trial_cost,
+            arms: self.arms.clone(),
         })
     }
 }
@@ -391,7 +382,11 @@ impl Roles {
         self.margins.iter().map(|m| number(m)).collect()
     }
 
-    fn options(&self, trials: Option<u32>, seed: Option<u64>) -> Result<crate::plan::PlanOptions> {
+    pub(super) fn options(
+        &self,
+        trials: Option<u32>,
+        seed: Option<u64>,
+    ) -> Result<crate::plan::PlanOptions> {
         let options = crate::plan::PlanOptions {
             baseline: self.baseline.as_deref().map(ArmId::from),
             candidate: self.candidate.as_deref().map(ArmId::from),
@@ -399,21 +394,10 @@ impl Roles {
             seed,
             margins: self.margins()?,
             assume_schedule: self.assume_schedule,
+            files: None,
         };
         options.check_margins()?;
         Ok(options)
-    }
-}
-
-impl RunArgs {
-    pub fn options(&self) -> Result<app::run::RunOptions> {
-        Ok(app::run::RunOptions {
-            suite: self.suite.clone(),
-            arms: self.arms.clone(),
-            out: self.out.clone(),
-            plan: self.roles.options(self.trials, self.seed)?,
-            malformed_is_agent: self.reading.malformed_arguments == Malformed::Agent,
-        })
     }
 }
 

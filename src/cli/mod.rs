@@ -2,7 +2,10 @@
 
 mod args;
 mod calibrate;
+mod endpoint;
+mod progress;
 mod render;
+mod run_args;
 
 use std::process::ExitCode;
 
@@ -46,9 +49,19 @@ fn dispatch(args: Args) -> Result<u8> {
     let format = args.format;
     match args.command {
         Command::Run(run) => {
-            let done = app::run::run(&run.options()?, &mut render::talk)?;
-            render::decided(&done, format)
+            let mut progress = progress::Progress::new(format);
+            let around = app::run::Around {
+                talk: &mut render::talk,
+                watch: &mut |event| progress.see(event),
+                keys: &variable,
+            };
+            let done = app::run::run(&run.options()?, around)?;
+            match progress.has_streamed() {
+                true => render::decided_event(&done),
+                false => render::decided(&done, format),
+            }
         }
+        Command::Init { dir } => render::initialised(&app::init::init(&dir)?, format),
         Command::Import(import) => {
             let done = app::import::import(&import.options()?, &mut render::talk)?;
             render::imported(&done, format)
@@ -105,6 +118,7 @@ fn dispatch(args: Args) -> Result<u8> {
             let done = app::calibrate::calibrate(&args.command()?, &mut render::talk)?;
             calibrate::print(&done, format)
         }
+        Command::Endpoint(endpoint) => endpoint::run(&endpoint, format),
         Command::Stats(stats) => self::stats(&stats, format),
     }
 }
@@ -122,6 +136,12 @@ fn stats(args: &StatsArgs, format: Format) -> Result<u8> {
         }
         (None, None) => Err(Error::input("name a JSON file of cases, or `coverage`")),
     }
+}
+
+/// A variable of the environment.
+#[allow(clippy::disallowed_methods)] // The command line is where the environment is read.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Splits `NAME=NUMBER`.

@@ -87,9 +87,15 @@ pub fn contrast(
     found.missing = missing(context, pair, &concerned, strict, seed)?;
     found.tasks = concerned.iter().filter(|&&t| is_paired(pair, t)).count();
     found.unpaired = segment.tasks.len() - found.tasks;
-    let left_out = segment.tasks.len() - concerned.len();
-    if left_out > 0 {
+    let any = |left_out: fn(&TaskCells, usize) -> bool| {
+        let mut tasks = segment.tasks.iter();
+        tasks.any(|&t| left_out(pair.a, t) || left_out(pair.b, t))
+    };
+    if any(TaskCells::never_applies) {
         found.notices.push("conditional_on_opportunity".to_owned());
+    }
+    if any(TaskCells::never_started) {
+        found.notices.push("tasks_not_started".to_owned());
     }
     Ok(found)
 }
@@ -106,9 +112,10 @@ fn is_finite(found: &Contrasted) -> bool {
 }
 
 /// The tasks that the measure concerns in both arms: a task in which no trial of an arm had an
-/// opportunity says nothing about that arm, and is not missing.
+/// opportunity says nothing about that arm, and is not missing; neither is one that never started.
 fn concerned(pair: &Pair, segment: &Segment) -> Vec<usize> {
-    let both = |&t: &usize| !pair.a.never_applies(t) && !pair.b.never_applies(t);
+    let says = |cells: &TaskCells, t| !cells.never_applies(t) && !cells.never_started(t);
+    let both = |&t: &usize| says(pair.a, t) && says(pair.b, t);
     segment.tasks.iter().copied().filter(both).collect()
 }
 

@@ -2,7 +2,10 @@
 
 pub mod contrast;
 pub mod decision;
+pub mod drift;
+pub mod futility;
 pub mod gate;
+mod locked;
 pub mod orient;
 pub mod quality;
 pub mod robustness;

@@ -268,7 +268,7 @@ pub(super) fn finish(
         status: found.status,
         n_c: None,
         judge: judge_state(column, &[comparing.a, comparing.b]),
-        schedule: comparing.schedule,
+        schedule: comparing.schedule_of(Dimension::Quality),
         missing: Some(*missing),
     };
     let decision = decide(&input);

@@ -90,6 +90,7 @@ fn read(
     whole: &Segment,
 ) -> Result<RobustnessRow> {
     let metric = &base.metric;
+    let context = &*comparing.context(context, metric.dimension());
     let cells = |arm: usize| match reading {
         Reading::FirstTrialOnly => {
             TaskCells::gather_where(table, arm as u16, metric, |row| table.index[row] == 0)

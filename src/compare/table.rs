@@ -1,11 +1,13 @@
 //! All comparisons of two arms: contrasts, the primary family, words.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use super::contrast::{Contrasted, Pair, contrast};
 use super::decision::{DecideInput, Decision, JudgeState, MissingState, ScheduleState, decide};
+use super::drift::Drifted;
 use super::quality::{self, JudgedComparison};
 use super::settle::{Question, settle};
 use crate::base::{Result, Seed};
@@ -32,8 +34,45 @@ pub struct Comparing<'a> {
     pub locked: Option<&'a DecisionSpec>,
     /// The schedule.
     pub schedule: ScheduleState,
+    /// Drift screens of the pair.
+    pub drift: &'a [Drifted],
     /// Root of all randomness.
     pub seed: Seed,
+}
+
+impl Comparing<'_> {
+    /// The drift screen that concerns a dimension: its own, or that of the outcome where it has none
+    /// of its own.
+    fn screen_of(&self, dimension: Dimension) -> Option<&Drifted> {
+        let of = |wanted| self.drift.iter().find(|d| d.row.dimension == wanted);
+        of(dimension).or_else(|| of(Dimension::Outcome))
+    }
+
+    /// The schedule as a dimension sees it.
+    pub(super) fn schedule_of(&self, dimension: Dimension) -> ScheduleState {
+        let moved = |d: &Drifted| d.row.positive && d.units.is_none();
+        match self.schedule {
+            ScheduleState::Ok if self.screen_of(dimension).is_some_and(moved) => {
+                ScheduleState::Drift
+            }
+            schedule => schedule,
+        }
+    }
+
+    /// The context of a dimension: with blocks as units where they absorb its drift.
+    pub(super) fn context<'c>(
+        &self,
+        context: &'c Context,
+        dimension: Dimension,
+    ) -> Cow<'c, Context> {
+        match self.screen_of(dimension).and_then(|d| d.units.as_ref()) {
+            Some(units) => Cow::Owned(Context {
+                cluster_of: Some(units.clone()),
+                ..context.clone()
+            }),
+            None => Cow::Borrowed(context),
+        }
+    }
 }
 
 /// One comparison with what its gate rules need.
@@ -60,20 +99,6 @@ pub struct Comparisons {
     pub judged: Vec<JudgedComparison>,
 }
 
-impl Comparing<'_> {
-    /// Whether arms, level, schedule and interval are those that were locked.
-    pub(super) fn same_as_locked(&self) -> bool {
-        self.locked.is_some_and(|locked| {
-            let decision = self.decision;
-            locked.baseline == decision.baseline
-                && locked.candidate == decision.candidate
-                && locked.alpha == decision.alpha
-                && locked.schedule == decision.schedule
-                && locked.strict == decision.strict
-        })
-    }
-}
-
 /// Compares two arms on every compared metric that was measured in one of them, in every segment.
 ///
 /// # Errors
@@ -97,6 +122,7 @@ pub fn compare(
                 a: &a,
                 b: &b,
             };
+            let context = comparing.context(context, metric.dimension());
             let mut found = Vec::new();
             for segment in segments {
                 let label = format!(
@@ -105,13 +131,16 @@ pub fn compare(
                     segment.name.as_deref().unwrap_or("")
                 );
                 let strict = comparing.decision.strict;
-                let one = contrast(
-                    context,
+                let mut one = contrast(
+                    &context,
                     &pair,
                     segment,
                     strict,
                     comparing.seed.child(&label),
                 )?;
+                if matches!(context, Cow::Owned(_)) {
+                    one.notices.push("blocks_as_units".to_owned());
+                }
                 found.push((*metric, segment, one));
             }
             Ok(found)
@@ -260,7 +289,7 @@ fn finish(
     comparing: &Comparing,
     metric: Metric,
     segment: &Segment,
-    found: Contrasted,
+    mut found: Contrasted,
     p_adjusted: Option<f64>,
     cost_per_task: Option<f64>,
 ) -> Compared {
@@ -277,9 +306,12 @@ fn finish(
         status: found.status,
         n_c: found.n_c,
         judge: JudgeState::NotNeeded,
-        schedule: comparing.schedule,
+        schedule: comparing.schedule_of(metric.dimension()),
         missing: Some(found.missing),
     };
+    if input.schedule == ScheduleState::Drift {
+        found.notices.push("drift".to_owned());
+    }
     let decision = decide(&input);
     let question = Question {
         metric: &metric,
@@ -370,7 +402,7 @@ fn row(
         decision: word,
         reason: decision.reason.clone(),
         notices,
-        locked: is_locked(comparing, metric, margin),
+        locked: comparing.comparison_is_locked(metric, margin),
         primary: p_adjusted.is_some(),
         settle: None,
     }
@@ -381,14 +413,6 @@ fn p_method(metric: &Metric) -> &'static str {
         Contrast::Difference => "bp_hall_p",
         Contrast::Ratio => "ratio_of_means_jackknife",
     }
-}
-
-/// Whether arms, margin, level and schedule are those that were locked.
-fn is_locked(comparing: &Comparing, metric: &Metric, margin: Option<f64>) -> bool {
-    comparing.same_as_locked()
-        && comparing
-            .locked
-            .is_some_and(|l| margin_of(l, metric) == margin)
 }
 
 /// Mean cost of one more task in both arms, where both record cost.

@@ -18,8 +18,10 @@ pub struct TaskCells {
     pub missing: Vec<u32>,
     /// Trials that the measure does not concern.
     pub not_applicable: Vec<u32>,
-    /// Planned trials.
+    /// Planned trials that were started; those that never were say nothing and are not missing.
     pub planned: Vec<u32>,
+    /// Planned trials that never started.
+    pub not_started: Vec<u32>,
 }
 
 impl TaskCells {
@@ -43,12 +45,17 @@ impl TaskCells {
             missing: vec![0; tasks],
             not_applicable: vec![0; tasks],
             planned: vec![0; tasks],
+            not_started: vec![0; tasks],
         };
         let Some(column) = table.column(metric.measure) else {
             return cells;
         };
         for row in (0..table.len()).filter(|&row| table.arm[row] == arm && keep(row)) {
             let task = table.task[row] as usize;
+            if table.state[row] == RowState::NotStarted {
+                cells.not_started[task] += 1;
+                continue;
+            }
             cells.planned[task] += 1;
             match (table.state[row], column.cell[row]) {
                 (RowState::NotStarted, _) => {}
@@ -80,8 +87,8 @@ impl TaskCells {
         total(&self.scored, tasks)
     }
 
-    /// Missing over planned trials in these tasks, those that the measure does not concern left out
-    /// of both; 0 where nothing was planned.
+    /// Missing over planned trials in these tasks, those that never started or that the measure does
+    /// not concern left out of both; 0 where nothing was planned.
     pub fn missing_rate(&self, tasks: &[usize]) -> f64 {
         let missing = total(&self.missing, tasks) as f64;
         let planned =
@@ -96,6 +103,12 @@ impl TaskCells {
     /// Whether a task has trials, all of which the measure does not concern.
     pub fn never_applies(&self, task: usize) -> bool {
         self.scored[task] == 0 && self.missing[task] == 0 && self.not_applicable[task] > 0
+    }
+
+    /// Whether a task has planned trials none of which was started: the randomised schedule ended
+    /// before, so the task says nothing and is not missing (METHODS 10).
+    pub fn never_started(&self, task: usize) -> bool {
+        self.planned[task] == 0 && self.not_started[task] > 0
     }
 
     /// Mean of a task's scored values.
@@ -143,7 +156,7 @@ fn total(counts: &[u32], tasks: &[usize]) -> u64 {
 }
 
 /// The value that a metric takes of a trial: "at least one" for rates of counts.
-fn transformed(metric: &Metric, value: f64) -> f64 {
+pub(crate) fn transformed(metric: &Metric, value: f64) -> f64 {
     use crate::model::measure::Measure::{DuplicateEffects, Violations};
     let counted = matches!(metric.measure, Violations | DuplicateEffects);
     match metric.kind {

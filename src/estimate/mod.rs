@@ -9,6 +9,7 @@ mod segments;
 mod table;
 
 pub use accounting::accounting;
+pub(crate) use cells::transformed;
 pub use cells::{TaskCells, TrialValues};
 pub(crate) use costs::unit_means;
 pub(crate) use quality::corrected;

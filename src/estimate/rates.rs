@@ -143,14 +143,14 @@ fn successes(cells: &TaskCells, tasks: &[usize]) -> Option<Vec<Successes>> {
     tasks.iter().map(whole).collect()
 }
 
-/// Worst and best value over all planned tasks that the measure concerns, if every missing trial had
+/// Worst and best value over all started tasks that the measure concerns, if every missing trial had
 /// the value 0 or 1 (Manski 1989).
 fn bounds(context: &Context, cells: &TaskCells, segment: &Segment) -> Result<Option<[f64; 2]>> {
     let tasks: Vec<usize> = segment
         .tasks
         .iter()
         .copied()
-        .filter(|&t| !cells.never_applies(t))
+        .filter(|&t| !cells.never_applies(t) && !cells.never_started(t))
         .collect();
     let clusters = context.clusters(&tasks);
     let partial = partial_tasks(cells, &tasks);

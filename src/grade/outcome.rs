@@ -1,6 +1,6 @@
 //! Outcome: did the trial arrive where the contract says, as the evidence at its end shows?
 //!
-//! Rules: `status`, `final_schema`, `final_state`, `state_changes`, `external_result`. The outcome
+//! Rules: `status`, `final_schema`, `final_state`, `state_changes`, `checks`, `external_result`. The outcome
 //! fails if any rule fails, else it is ungradable if any rule is, else it passes. A result between 0
 //! and 1 that the source recorded is the outcome's value if every other rule passes. A contract
 //! without a rule, for a trial without a recorded result, is ungradable: a case in which nothing was
@@ -13,6 +13,7 @@ use crate::grade::finding::{Graded, Tally, grade as bare, ungradable};
 use crate::grade::grader::TaskGrader;
 use crate::grade::recorded::{TABLE, checked, graded};
 use crate::grade::state;
+use crate::model::environment::CheckResult;
 use crate::model::grade::{Cell, Finding, Grade};
 use crate::model::measure::{Dimension, Measure};
 use crate::model::trace::{EventKind, ExternalResult};
@@ -111,7 +112,7 @@ fn by_rules(
     {
         return by_result.into_iter().collect();
     }
-    let rules: [(&str, bool, Check); 3] = [
+    let rules: [(&str, bool, Check); 4] = [
         ("final_schema", expect.final_schema.is_some(), final_schema),
         ("final_state", !expect.final_state.is_empty(), final_state),
         (
@@ -119,6 +120,7 @@ fn by_rules(
             expect.state_changes.is_some(),
             state_changes,
         ),
+        ("checks", !expect.checks.is_empty(), checks),
     ];
     rules
         .into_iter()
@@ -200,6 +202,38 @@ fn state_changes(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
     tally
 }
 
+/// The fixture's own tests, as the trial's last event records them. A check of which nobody knows what
+/// it found leaves the outcome open: it never passes.
+fn checks(task: &TaskGrader<'_>, evidence: &Evidence<'_>) -> Tally {
+    let mut tally = Tally::default();
+    let found = results_of_checks(evidence);
+    for declared in &task.task.expect.checks {
+        match found.iter().find(|f| f.id == declared.id) {
+            None => tally.unknown("no_checks"),
+            Some(CheckResult { pass: true, .. }) => tally.checked = end_of(evidence),
+            Some(failed) => {
+                let said = match failed.detail.as_str() {
+                    "" => String::new(),
+                    detail => format!(": {detail}"),
+                };
+                let detail = format!("check {} failed{said}", failed.id);
+                tally.broke(end_of(evidence), detail);
+            }
+        }
+    }
+    tally
+}
+
+fn results_of_checks(evidence: &Evidence<'_>) -> Vec<CheckResult> {
+    let last = evidence.trace.events.last();
+    let end = last.filter(|e| e.kind == EventKind::TrialEnd);
+    let found = || end?.payload.as_ref()?.get("checks")?.as_array().cloned();
+    let found = found().unwrap_or_default().into_iter();
+    found
+        .filter_map(|result| serde_json::from_value(result).ok())
+        .collect()
+}
+
 /// State documents stand at the end of a trace, so that is the event they rest on.
 fn end_of(evidence: &Evidence<'_>) -> Vec<u64> {
     let last = evidence.trace.events.last();
@@ -236,6 +270,33 @@ mod tests {
         let found = grades(&suite, &none);
         assert_eq!(found.found("final_schema"), "fail");
         assert_eq!(found.rule("final_schema").events, [0]);
+    }
+
+    #[test]
+    fn checks_are_read_from_the_end_and_what_was_not_checked_never_passes() {
+        let suite =
+            suite(json!({"checks": [{"id": "a", "run": ["x"]}, {"id": "b", "run": ["y"]}]}));
+        let success = |checks: Value| {
+            let trace = trace(
+                "native",
+                json!([{"kind": "trial_end", "payload": {"checks": checks}}]),
+            );
+            grades(&suite, &trace)
+        };
+        let both = json!([{"id": "a", "pass": true}, {"id": "b", "pass": true}]);
+        assert_eq!(success(both).cell(Measure::Success), value(1.0));
+        let one = json!([{"id": "a", "pass": true}, {"id": "b", "pass": false, "detail": "why"}]);
+        let one = success(one);
+        assert_eq!(one.cell(Measure::Success), value(0.0));
+        assert_eq!(one.rule("checks").detail, "check b failed: why");
+        for absent in [
+            json!([{"id": "a", "pass": true}]),
+            json!([{"id": "a", "pass": true}, {"id": "b", "pass": "yes"}]),
+            json!(null),
+        ] {
+            let found = success(absent);
+            assert_eq!(found.cell(Measure::Success), ungradable("no_checks"));
+        }
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! `arms.yaml`: the systems under test.
 
+mod chat;
+
+pub use chat::url_problem;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -10,7 +14,7 @@ use crate::load::document::Document;
 use crate::load::shape::Shape;
 use crate::load::suite::newer_format;
 use crate::load::{combined, place, schema};
-use crate::model::arm::{Arm, ArmSpec, ArmsSpec, RecordedArm};
+use crate::model::arm::{Arm, ArmSpec, ArmsSpec, Price};
 
 /// The newest format of `arms.yaml` that this version reads.
 const ARMS_FORMAT: u32 = 1;
@@ -32,8 +36,8 @@ pub fn arms(file: &Path, content: ContentDigest) -> Result<Vec<Arm>> {
     let read = read(file, &mut problems);
     let mut arms = vec![];
     for FoundArm { id, spec, path } in read.sound {
-        match content(&path) {
-            Ok(digest) => arms.push(Arm::new(id, spec, Some(&digest))),
+        match path.as_deref().map(content).transpose() {
+            Ok(digest) => arms.push(Arm::new(id, spec, digest.as_ref())),
             Err(error) => problems.push(error),
         }
     }
@@ -42,6 +46,26 @@ pub fn arms(file: &Path, content: ContentDigest) -> Result<Vec<Arm>> {
     } else {
         Err(combined(file, problems))
     }
+}
+
+/// The arms of a file with their prices, in the order of their names; what arms recorded is not read.
+///
+/// # Errors
+///
+/// All problems at once, each with file and line.
+pub fn prices(file: &Path) -> Result<Vec<(ArmId, Option<Price>)>> {
+    let mut problems = vec![];
+    let read = read(file, &mut problems);
+    if !problems.is_empty() {
+        return Err(combined(file, problems));
+    }
+    let price = |found: FoundArm| {
+        // A price needs no recorded bytes.
+        let arm = Arm::new(found.id, found.spec, None);
+        let price = arm.price();
+        (arm.id, price)
+    };
+    Ok(read.sound.into_iter().map(price).collect())
 }
 
 /// Lists all problems of an arms file, without reading what the arms recorded.
@@ -60,11 +84,11 @@ pub(crate) struct ReadArms {
     pub sound: Vec<FoundArm>,
 }
 
-/// A sound arm and the place of its recorded trials.
+/// A sound arm and the file or folder that it names.
 pub(crate) struct FoundArm {
     pub id: ArmId,
     pub spec: ArmSpec,
-    pub path: PathBuf,
+    pub path: Option<PathBuf>,
 }
 
 /// Reads an arms file; what is wrong with it is among the problems.
@@ -97,8 +121,9 @@ pub(crate) fn read(file: &Path, problems: &mut Vec<Error>) -> ReadArms {
     for (id, spec) in arms {
         let at = at.to(&id);
         names::check(id.as_str(), "arm", &at, problems);
-        let ArmSpec::Recorded(recorded) = &spec;
-        if let Some(path) = recorded_arm(recorded, &at, file, problems) {
+        let before = problems.len();
+        let path = check_arm(&spec, &at, file, problems);
+        if problems.len() == before {
             sound.push(FoundArm { id, spec, path });
         }
     }
@@ -112,37 +137,51 @@ fn names_of(file: &Value) -> Vec<ArmId> {
     names.map(|name| ArmId::new(name.as_str())).collect()
 }
 
-fn recorded_arm(
-    arm: &RecordedArm,
-    at: &At,
-    file: &Path,
-    problems: &mut Vec<Error>,
-) -> Option<PathBuf> {
-    if arm.trials == Some(0) {
-        problems.push(at.to("trials").problem("`trials` must be at least 1"));
-    }
-    if arm.accepts.is_empty() {
+/// Checks an arm; returns the file or folder that it names.
+fn check_arm(spec: &ArmSpec, at: &At, file: &Path, problems: &mut Vec<Error>) -> Option<PathBuf> {
+    if spec.accepts().is_empty() {
         let message = "`accepts` is empty, so that the arm could be given nothing";
         problems.push(at.to("accepts").problem(message));
     }
-    if let Some(price) = arm.price {
-        for (key, value) in [
-            ("input_per_million", price.input_per_million),
-            ("output_per_million", price.output_per_million),
-        ] {
-            if value < 0.0 {
-                let at = at.to("price").to(key);
-                problems.push(at.problem(format!("`{key}` must not be negative")));
+    match spec {
+        ArmSpec::Recorded(arm) => {
+            if arm.trials == Some(0) {
+                problems.push(at.to("trials").problem("`trials` must be at least 1"));
             }
+            check_price(arm.price, at, problems);
         }
+        ArmSpec::Chat(arm) => {
+            chat::check(arm, at, problems);
+            check_price(arm.price, at, problems);
+        }
+        ArmSpec::Scripted(arm) => check_price(arm.price, at, problems),
     }
-    match place::resolve(&arm.path, file, &place::root_of(file)) {
+    let path = spec.path()?;
+    match place::resolve(path, file, &place::root_of(file)) {
         Ok(path) => Some(path),
         Err(error) => {
-            let here = at.to("path");
-            let problem = here.problem(error.message().to_owned());
+            let key = match spec {
+                ArmSpec::Scripted(_) => "script",
+                _ => "path",
+            };
+            let problem = at.to(key).problem(error.message().to_owned());
             problems.push(error.hints().iter().fold(problem, |p, hint| p.hint(hint)));
             None
+        }
+    }
+}
+
+fn check_price(price: Option<Price>, at: &At, problems: &mut Vec<Error>) {
+    let Some(price) = price else {
+        return;
+    };
+    for (key, value) in [
+        ("input_per_million", price.input_per_million),
+        ("output_per_million", price.output_per_million),
+    ] {
+        if value < 0.0 {
+            let at = at.to("price").to(key);
+            problems.push(at.problem(format!("`{key}` must not be negative")));
         }
     }
 }

@@ -9,14 +9,23 @@ use serde_json::{Value, json};
 use crate::model::arm::ArmsSpec;
 use crate::model::calibration::Calibration;
 use crate::model::report::Report;
+use crate::model::script::ScriptSpec;
 use crate::model::suite::{SuiteSpec, Task};
 use crate::trace::chain::WireEvent;
 
 /// The names that [`schema`] knows, in the order in which the command line lists them.
-pub const NAMES: [&str; 6] = ["suite", "task", "arms", "trace", "report", "calibration"];
+pub const NAMES: [&str; 7] = [
+    "suite",
+    "task",
+    "arms",
+    "script",
+    "trace",
+    "report",
+    "calibration",
+];
 
-/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `trace` (one line of
-/// a native event file), `report` or `calibration`; `None` for any other name.
+/// The JSON Schema (draft 2020-12) of a kind of file: `suite`, `task`, `arms`, `script`, `trace` (one
+/// line of a native event file) `report` or `calibration`; `None` for any other name.
 ///
 /// # Examples
 ///
@@ -30,6 +39,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "suite" => of::<SuiteSpec>("Assize suite (suite.yaml)"),
         "task" => of::<Task>("Assize task"),
         "arms" => of::<ArmsSpec>("Assize arms (arms.yaml)"),
+        "script" => of::<ScriptSpec>("Assize script: models whose behaviour is known"),
         "trace" => of::<WireEvent>("Assize event: one line of a native trace"),
         "report" => of::<Report>("Assize report (report.json)"),
         "calibration" => of::<Calibration>("Assize certificate of a judge (calibration.json)"),
@@ -89,7 +99,7 @@ mod tests {
 
     #[test]
     fn files_that_users_write_are_closed() {
-        for name in ["suite", "task", "arms", "trace"] {
+        for name in ["suite", "task", "arms", "script", "trace"] {
             let schema = schema(name).unwrap();
             assert_eq!(schema["additionalProperties"], false, "{name}");
         }

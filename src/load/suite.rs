@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::base::{Error, Notice, Result};
 use crate::load::check::tools::Tools;
-use crate::load::check::{At, contract, decision, metadata, settings};
+use crate::load::check::{At, contract, decision, environment, metadata, settings};
 use crate::load::document::Document;
 use crate::load::place::SUITE_FILES;
 use crate::load::shape::Shape;
@@ -74,6 +74,17 @@ impl Checkup {
         self.spec.as_ref().map(|(_, spec)| &spec.tools)
     }
 
+    /// Checks what tasks that stand by themselves declare for the environment of this suite.
+    pub fn check_environment(&self, tasks: &[ReadTask], problems: &mut Vec<Error>) {
+        let Some((suite, spec)) = &self.spec else {
+            return;
+        };
+        for ReadTask { document, task } in tasks {
+            let at = At::root(document);
+            environment::task(task, spec, &suite.file, &at, problems);
+        }
+    }
+
     /// The decision rules, with the document that knows their lines.
     pub fn decision(&self) -> Option<(&Document, &DecisionSpec)> {
         let (document, spec) = self.spec.as_ref()?;
@@ -97,6 +108,11 @@ pub(crate) fn check(dir: &Path) -> Checkup {
     let suite = spec.as_ref().and_then(|(document, spec)| {
         let at = At::root(document);
         settings::check(spec, &at, &mut problems);
+        environment::suite(spec, &document.file, &at, &mut problems);
+        for read in &tasks {
+            let at = At::root(&read.document);
+            environment::task(&read.task, spec, &document.file, &at, &mut problems);
+        }
         contract::check(
             &spec.expect,
             Tools(&spec.tools),

@@ -9,7 +9,7 @@ use crate::load::check::{At, decision};
 use crate::load::document::{Document, Kind};
 use crate::load::place::SUITE_FILES;
 use crate::load::suite::{self, Checkup};
-use crate::load::{arms, tasks};
+use crate::load::{arms, script, tasks};
 
 /// What was checked, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -155,6 +155,9 @@ fn file(path: &Path, traces: CheckTraces, found: &mut Validation) {
             Ok(document) if has_key(&document, &["arms"]) => {
                 arms_file(path, found);
             }
+            Ok(document) if has_key(&document, &["models"]) => {
+                found.problems.extend(script::validate_script(path));
+            }
             Ok(document) if is_trace(&document) => check_traces(path, traces, found),
             Ok(document) => task_file(document.split(), vec![], path, found),
         }
@@ -220,6 +223,9 @@ fn task_file(
     let checkup = around.map(suite::check);
     let tools = checkup.as_ref().and_then(Checkup::tools).map(Tools);
     tasks::check(&tasks, tools, &mut problems);
+    if let Some(checkup) = &checkup {
+        checkup.check_environment(&tasks, &mut problems);
+    }
     problems.sort_by_key(Error::line);
     found.problems.extend(problems);
 }

@@ -80,6 +80,9 @@ pub enum Schedule {
     /// Interleaving is required and checked.
     #[default]
     Checked,
+    /// As `checked`, and live trials of one task (or cluster) all lie in one of ten blocks, so that
+    /// blocks can be the independent units if the drift screen is positive (METHODS 6.6).
+    WholeTasks,
     /// Recorded arms: the author of the suite declares that time of day played no part.
     Assumed,
 }

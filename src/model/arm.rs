@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::base::{ArmId, Digest};
 use crate::model::suite::DataClass;
+use crate::model::trace::Usage;
 
 /// `arms.yaml`: the arms by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +27,124 @@ pub struct ArmsSpec {
 pub enum ArmSpec {
     /// A file or folder of traces; `run` imports them instead of executing.
     Recorded(RecordedArm),
+    /// A model behind an HTTP endpoint, with the built-in tool loop.
+    Chat(ChatArm),
+    /// A deterministic stand-in with the built-in tool loop, for demonstrations and tests.
+    Scripted(ScriptedArm),
+}
+
+/// A model behind an HTTP endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatArm {
+    /// URL of the endpoint; what the protocol appends (`/chat/completions`, `/v1/messages`) is not
+    /// part of it.
+    pub base_url: String,
+    /// Model id, sent as it is.
+    pub model: String,
+    /// Protocol of the endpoint. Default: `openai`.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// Name of the environment variable that holds the key; never the key itself. Absent: no key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// Instructions of this arm, after those of the suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// Parameters sent with every call, as the provider names them (`temperature`, `max_tokens`, …).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub params: Map<String, Value>,
+    /// Headers sent with every call; `{task}`, `{trial}`, `{trial_id}` and `{seed}` are filled in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Whether replies are streamed. Default: no.
+    #[serde(default)]
+    pub stream: bool,
+    /// Most retries of one call. Default: 4.
+    #[serde(default = "four")]
+    pub max_retries: u32,
+    /// Longest wait before a retry in seconds, whatever `Retry-After` asks for. Default: 60.
+    #[serde(default = "sixty")]
+    pub max_retry_wait_s: f64,
+    /// Longest times.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+    /// What the arm may ask of its endpoint.
+    #[serde(default)]
+    pub rate: RateLimits,
+    /// Most trials of this arm at a time. Default: that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    /// Price, to turn tokens into cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// Classes of data the arm may be given. Default: `synthetic` only.
+    #[serde(default = "synthetic_only")]
+    pub accepts: Vec<DataClass>,
+}
+
+/// Protocols of model endpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// OpenAI's chat completions and everything compatible with it.
+    #[default]
+    Openai,
+    /// Anthropic's messages.
+    Anthropic,
+}
+
+/// Longest times of a call, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// Until the connection stands. Default: 10.
+    pub connect_s: f64,
+    /// From sending until the first byte of the answer. Default: 120.
+    pub first_byte_s: f64,
+    /// Of one attempt as a whole. Default: 600.
+    pub total_s: f64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect_s: 10.0,
+            first_byte_s: 120.0,
+            total_s: 600.0,
+        }
+    }
+}
+
+/// What an arm may ask of its endpoint in a minute, over all its trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RateLimits {
+    /// Requests, retries included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// Tokens, read and written together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_minute: Option<u64>,
+}
+
+/// A deterministic stand-in for a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedArm {
+    /// Script file, relative to `arms.yaml`; `assize endpoint` serves the same files.
+    pub script: String,
+    /// Which model of the script.
+    pub model: String,
+    /// Most retries of one call that an injected fault strikes. Default: 4.
+    #[serde(default = "four")]
+    pub max_retries: u32,
+    /// Price, to turn the script's tokens into cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// Classes of data the arm may be given. Default: all, as nothing leaves the process.
+    #[serde(default = "all_data")]
+    pub accepts: Vec<DataClass>,
 }
 
 /// An arm whose trials were recorded elsewhere.
@@ -58,6 +178,19 @@ pub struct Price {
     pub input_per_million: f64,
     /// Per million tokens written.
     pub output_per_million: f64,
+}
+
+impl Price {
+    /// What some tokens cost, if both kinds of tokens are known.
+    pub fn of(&self, usage: &Usage) -> Option<f64> {
+        let (read, written) = usage.input_tokens.zip(usage.output_tokens)?;
+        Some(self.of_tokens(read as f64, written as f64))
+    }
+
+    /// What so many tokens read and written cost.
+    pub fn of_tokens(&self, read: f64, written: f64) -> f64 {
+        (read * self.input_per_million + written * self.output_per_million) / 1e6
+    }
 }
 
 /// Formats of recorded traces.
@@ -96,12 +229,12 @@ pub struct Arm {
     pub id: ArmId,
     /// Its definition.
     pub spec: ArmSpec,
-    /// Digest of name, definition and, for a recorded arm, the recorded bytes.
+    /// Digest of name, definition and the bytes of the files that it names.
     pub digest: Digest,
 }
 
 impl Arm {
-    /// Builds an arm and takes the digest; `recorded` is the digest of a recorded arm's files.
+    /// Builds an arm and takes the digest; `recorded` is the digest of the files that it names.
     pub fn new(id: ArmId, spec: ArmSpec, recorded: Option<&Digest>) -> Self {
         let parts = serde_json::json!({"id": id, "spec": spec, "recorded": recorded});
         Self {
@@ -115,6 +248,8 @@ impl Arm {
     pub fn model(&self) -> Option<&str> {
         match &self.spec {
             ArmSpec::Recorded(arm) => arm.model.as_deref(),
+            ArmSpec::Chat(arm) => Some(&arm.model),
+            ArmSpec::Scripted(arm) => Some(&arm.model),
         }
     }
 
@@ -122,12 +257,63 @@ impl Arm {
     pub fn trials(&self) -> Option<u32> {
         match &self.spec {
             ArmSpec::Recorded(arm) => arm.trials,
+            ArmSpec::Chat(_) | ArmSpec::Scripted(_) => None,
+        }
+    }
+
+    /// Whether its trials are run now, and not imported.
+    pub fn is_live(&self) -> bool {
+        !matches!(self.spec, ArmSpec::Recorded(_))
+    }
+
+    /// What its tokens cost, where that is declared.
+    pub fn price(&self) -> Option<Price> {
+        match &self.spec {
+            ArmSpec::Recorded(arm) => arm.price,
+            ArmSpec::Chat(arm) => arm.price,
+            ArmSpec::Scripted(arm) => arm.price,
+        }
+    }
+}
+
+impl ArmSpec {
+    /// The classes of data that it may be given.
+    pub fn accepts(&self) -> &[DataClass] {
+        match self {
+            Self::Recorded(arm) => &arm.accepts,
+            Self::Chat(arm) => &arm.accepts,
+            Self::Scripted(arm) => &arm.accepts,
+        }
+    }
+
+    /// The file or folder, relative to `arms.yaml`, on whose bytes the arm depends.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Recorded(arm) => Some(&arm.path),
+            Self::Scripted(arm) => Some(&arm.script),
+            Self::Chat(_) => None,
         }
     }
 }
 
 fn format_one() -> u32 {
     1
+}
+
+fn four() -> u32 {
+    4
+}
+
+fn sixty() -> f64 {
+    60.0
+}
+
+fn all_data() -> Vec<DataClass> {
+    vec![
+        DataClass::Synthetic,
+        DataClass::Internal,
+        DataClass::Customer,
+    ]
 }
 
 fn synthetic_only() -> Vec<DataClass> {

@@ -272,6 +272,35 @@ pub struct ScreenTask {
     pub p_adjusted: f64,
 }
 
+/// The drift screen (METHODS 6.6) of one metric: did the arms move against each other over time?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriftRow {
+    /// Dimension.
+    pub dimension: Dimension,
+    /// Metric.
+    pub metric: String,
+    /// Baseline arm A.
+    pub baseline: String,
+    /// Candidate arm B.
+    pub candidate: String,
+    /// X, method `drift_statistic`; null where undefined.
+    pub statistic: Option<f64>,
+    /// Permutation p; null where undefined.
+    pub p: Option<f64>,
+    /// Blocks that hold trials of both arms.
+    pub blocks: u64,
+    /// Tasks present in both arms.
+    pub tasks: u64,
+    /// Permutations drawn.
+    pub draws: u32,
+    /// Whether p is below .05. That it is not proves nothing: the power is low.
+    pub positive: bool,
+    /// Whether blocks became the independent units of the comparisons, which absorbs the drift.
+    pub absorbed: bool,
+    /// Why there is no p.
+    pub reason: Option<String>,
+}
+
 /// The gate: a conjunction of per-dimension rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {

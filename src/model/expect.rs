@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::model::environment::CheckSpec;
+
 /// What a trial of a task must, may and must not do.
 ///
 /// A suite may declare one for all its tasks; a task's own keys win over it, key by key.
@@ -63,6 +65,9 @@ pub struct Expect {
     /// outcome ungradable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_result: Option<bool>,
+    /// Commands run in the trial's fixture at its end, such as the fixture's own tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckSpec>,
 }
 
 /// One expected call.
@@ -219,6 +224,7 @@ impl Expect {
                 .clone()
                 .or_else(|| self.state_changes.clone()),
             external_result: own.external_result.or(self.external_result),
+            checks: list(&self.checks, &own.checks),
         }
     }
 }

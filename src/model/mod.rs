@@ -3,6 +3,8 @@
 pub mod analysis;
 pub mod arm;
 pub mod calibration;
+pub mod chat;
+pub mod environment;
 pub mod estimate;
 pub mod expect;
 pub mod grade;
@@ -13,6 +15,7 @@ pub mod metric;
 pub mod plan;
 pub mod report;
 pub mod score;
+pub mod script;
 pub mod suite;
 pub mod trace;
 pub mod trial;

@@ -32,6 +32,9 @@ pub struct PlanBody {
     pub suite_version: String,
     /// Its digest.
     pub suite_digest: Digest,
+    /// Digest of the fixtures and programs that live trials use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Digest>,
     /// The tasks in order, with their digests.
     pub tasks: Vec<PlannedTask>,
     /// The arms, baseline first, then candidate, then others by name.
@@ -83,6 +86,23 @@ pub struct Analysis {
     pub segments: Vec<String>,
     /// Cluster key.
     pub cluster: Option<String>,
+}
+
+/// One trial that a plan asks for, with its place in the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialSpec {
+    /// Its id, see [`Plan::trial_id`].
+    pub id: TrialId,
+    /// Arm.
+    pub arm: ArmId,
+    /// Task.
+    pub task: TaskId,
+    /// Index from 0 within arm and task.
+    pub index: u32,
+    /// Block of the schedule, from 0.
+    pub block: u32,
+    /// Root of whatever is random within the trial; it follows from the plan's seed and the id.
+    pub seed: u64,
 }
 
 impl Plan {

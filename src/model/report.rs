@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::estimate::{
-    AccountingRow, ComparisonRow, EstimateRow, Gate, RobustnessRow, ScreenRow,
+    AccountingRow, ComparisonRow, DriftRow, EstimateRow, Gate, RobustnessRow, ScreenRow,
 };
 use crate::model::measure::Dimension;
 
@@ -33,6 +33,12 @@ pub struct Report {
     pub robustness: Vec<RobustnessRow>,
     /// Per-task screens.
     pub screens: Vec<ScreenRow>,
+    /// Drift screens of the compared pair; empty where the arms did not run live.
+    #[serde(default)]
+    pub drift: Vec<DriftRow>,
+    /// What only live runs have: retries and caches, by arm.
+    #[serde(default)]
+    pub live: Vec<LiveRow>,
     /// The gate.
     pub gate: Gate,
     /// What each rule found in each arm, with examples.
@@ -141,6 +147,39 @@ pub struct InfrastructureRow {
     pub code: String,
     /// Trials.
     pub trials: u64,
+}
+
+/// What only a live arm has: retries and caches. None of it is a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LiveRow {
+    /// Arm.
+    pub arm: String,
+    /// Attempts that broke on infrastructure and were run again.
+    pub retried: u64,
+    /// Trials that had such attempts.
+    pub retried_trials: u64,
+    /// Calls of the model that were sent again after a failure of its provider.
+    pub model_retries: u64,
+    /// Trials in which a cache answered in place of the model; excluded.
+    pub warm_cache: u64,
+    /// Valid trials in which the provider read nothing from its prompt cache.
+    pub cold: PromptCache,
+    /// Valid trials in which it read something from it.
+    pub warm: PromptCache,
+}
+
+/// Valid trials of an arm by what the provider's prompt cache did; those of which it does not say are
+/// in neither.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptCache {
+    /// Trials.
+    pub trials: u64,
+    /// Tokens read from the prompt cache.
+    pub cached_tokens: u64,
+    /// Median time of these trials in milliseconds.
+    pub latency_ms_p50: Option<f64>,
+    /// Mean cost of these trials in US dollars.
+    pub cost_usd_mean: Option<f64>,
 }
 
 /// One rule by which the report counts.

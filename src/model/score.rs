@@ -26,6 +26,8 @@ pub struct ScoreTable {
     pub task: Vec<u32>,
     /// Trial index of each row.
     pub index: Vec<u32>,
+    /// Block of the schedule in which the trial of each row ran; empty where no arm ran live.
+    pub block: Vec<Option<u32>>,
     /// How each row ended.
     pub state: Vec<RowState>,
     /// Measures.

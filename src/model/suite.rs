@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::base::{Digest, SuiteId, TaskId};
 use crate::model::analysis::{DecisionSpec, WeightsSpec};
+use crate::model::environment::{
+    ApprovalSpec, CommandSpec, DialogueSpec, EnvironmentSpec, SimulatedTool,
+};
 use crate::model::expect::Expect;
 
 /// The newest suite format that this version reads.
@@ -51,6 +54,9 @@ pub struct SuiteSpec {
     /// How a tool result says that it is an error where the trace format has no flag for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_errors: Option<ToolErrors>,
+    /// What live trials run in.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub environment: EnvironmentSpec,
     /// Limits per trial.
     #[serde(default)]
     pub limits: Limits,
@@ -93,6 +99,21 @@ pub struct ToolSpec {
     /// Argument that identifies one intended effect, as a key or JSON Pointer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// What it does, for the model of a live trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of its arguments, for the model; calls that break it get an error. Default: any object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Value>,
+    /// Its behaviour in live trials, declared here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedTool>,
+    /// Its behaviour in live trials: a command that reads the call as JSON and answers in JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandSpec>,
+    /// Shared resources that a call uses; a trial holds their leases from its start to its end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
 }
 
 /// How a tool result says that it is an error where the trace format has no flag for it.
@@ -135,9 +156,15 @@ pub struct FaultSpec {
     /// The tool it strikes; absent for provider faults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Which call it strikes, counted from 1. Default: 1.
+    /// Which call it strikes, counted from 1: of its tool, or of the model for provider faults. Default: 1.
     #[serde(default = "one")]
     pub call: u32,
+    /// How many calls (of a tool) or attempts (of a model call) in a row it strikes. Default: 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub times: u32,
+    /// Slow tools: the delay in milliseconds. Default: 2000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
 }
 
 /// Kinds of injected faults.
@@ -184,9 +211,40 @@ pub struct Task {
     /// Faults injected in this task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSpec>,
+    /// Merged over the suite's state document (RFC 7396).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
+    /// Fixture folder in place of the suite's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixture: Option<String>,
+    /// How the user answers, in place of the suite's dialogue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialogue: Option<DialogueSpec>,
+    /// Approvals, before the suite's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ApprovalSpec>,
+    /// Further shared resources that a trial of this task leases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
 }
 
 impl Task {
+    /// A task of which nothing is known but its name.
+    pub fn bare(id: TaskId) -> Self {
+        Self {
+            id,
+            input: Map::new(),
+            expect: Expect::default(),
+            metadata: Map::new(),
+            faults: vec![],
+            state: None,
+            fixture: None,
+            dialogue: None,
+            approvals: vec![],
+            resources: vec![],
+        }
+    }
+
     /// A metadata value as text; numbers and booleans in their JSON form.
     pub fn metadata_text(&self, key: &str) -> Option<String> {
         match self.metadata.get(key)? {
@@ -264,4 +322,12 @@ fn format_one() -> u32 {
 
 fn one() -> u32 {
     1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn is_default(environment: &EnvironmentSpec) -> bool {
+    *environment == EnvironmentSpec::default()
 }

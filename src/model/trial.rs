@@ -194,4 +194,29 @@ pub struct Trial {
     /// Warnings of the importer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<Notice>,
+    /// Block of the schedule in which a live trial ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<u32>,
+    /// How earlier attempts at this trial ended, which broke on infrastructure and were run again;
+    /// they are counted and never samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<TrialStatus>,
+    /// Calls of the model that were sent again after a failure of its provider.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub model_retries: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// A trial as a live run hands it to the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveTrial {
+    /// The trial.
+    pub trial: Trial,
+    /// Its evidence.
+    pub trace: Option<Trace>,
+    /// Ids of the model's responses; one that another trial had already came out of a cache.
+    pub response_ids: Vec<String>,
 }

@@ -1,10 +1,14 @@
 //! Suite × arms × trials → a locked plan; pure.
 
+pub mod schedule;
+
+pub use schedule::{schedule, specs};
+
 use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Digest, Error, Result, Seed};
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec, Schedule};
-use crate::model::arm::{Arm, ArmSpec};
+use crate::model::arm::Arm;
 use crate::model::measure::Dimension;
 use crate::model::metric::Metric;
 use crate::model::plan::{Analysis, Plan, PlanBody, PlannedArm, PlannedTask};
@@ -25,6 +29,8 @@ pub struct PlanOptions {
     pub margins: BTreeMap<String, f64>,
     /// Declares that arms which were not interleaved may be compared.
     pub assume_schedule: bool,
+    /// Digest of the fixtures and programs that live trials use.
+    pub files: Option<Digest>,
 }
 
 impl PlanOptions {
@@ -135,6 +141,7 @@ fn body(
         suite: suite.spec.id.clone(),
         suite_version: suite.spec.version.clone(),
         suite_digest: suite.digest.clone(),
+        files: options.files.clone(),
         tasks: suite
             .tasks
             .iter()
@@ -151,7 +158,7 @@ fn body(
                 model: arm.model().map(str::to_owned),
                 trials: options.trials.or(arm.trials()).unwrap_or(suite.spec.trials),
                 stated: true,
-                recorded: matches!(arm.spec, ArmSpec::Recorded(_)),
+                recorded: !arm.is_live(),
             })
             .collect(),
         seed: Seed(options.seed.unwrap_or(DEFAULT_SEED)),
@@ -214,8 +221,7 @@ fn check_roles(decision: &DecisionSpec, arms: &[Arm]) -> Result<()> {
 
 fn check_data(data: DataClass, arms: &[Arm]) -> Result<()> {
     for arm in arms {
-        let ArmSpec::Recorded(recorded) = &arm.spec;
-        if !recorded.accepts.contains(&data) {
+        if !arm.spec.accepts().contains(&data) {
             let class = serde_json::to_value(data).unwrap_or_default();
             return Err(Error::input(format!(
                 "arm `{}` does not accept {class} data, which the suite holds",

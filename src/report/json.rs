@@ -47,6 +47,7 @@ mod tests {
             "accounting",
             "estimates",
             "comparisons",
+            "drift",
             "gate",
         ];
         let places: Vec<usize> = order
@@ -76,12 +77,14 @@ mod tests {
             "accounting",
             "arms",
             "comparisons",
+            "drift",
             "environment",
             "estimates",
             "format",
             "gate",
             "infrastructure",
             "input_differs",
+            "live",
             "notices",
             "reporting_rules",
             "robustness",

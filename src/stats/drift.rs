@@ -38,6 +38,8 @@ pub struct Drift {
 struct Residuals {
     trials: Vec<TimedTrial>,
     left: Vec<f64>,
+    /// Block of each trial, numbered from 0 in ascending order.
+    blocks: Vec<usize>,
     mean_difference: f64,
     tasks: usize,
 }
@@ -55,8 +57,7 @@ struct Residuals {
 /// Source: METHODS 6.6 (own construction).
 pub fn drift_statistic(trials: &[TimedTrial]) -> Defined<Drift> {
     let residuals = Residuals::of(trials)?;
-    let blocks: Vec<u32> = residuals.trials.iter().map(|t| t.block).collect();
-    let (statistic, blocks) = residuals.statistic(&blocks);
+    let (statistic, blocks) = residuals.statistic(&residuals.blocks);
     let (mean_difference, tasks) = (residuals.mean_difference, residuals.tasks);
     Ok(Drift {
         statistic,
@@ -81,8 +82,8 @@ pub fn drift_p_value(trials: &[TimedTrial], draws: u32, seed: Seed) -> Defined<f
         return Err(Undefined("too_few_draws"));
     }
     let residuals = Residuals::of(trials)?;
-    let blocks: Vec<u32> = residuals.trials.iter().map(|t| t.block).collect();
-    let (observed, both) = residuals.statistic(&blocks);
+    let blocks = &residuals.blocks;
+    let (observed, both) = residuals.statistic(blocks);
     if both < 2 {
         return Err(Undefined("single_block"));
     }
@@ -95,7 +96,7 @@ pub fn drift_p_value(trials: &[TimedTrial], draws: u32, seed: Seed) -> Defined<f
             let mut stream = root.nth("draw", u64::from(draw)).stream();
             let mut permuted = blocks.clone();
             for group in &groups {
-                let mut labels: Vec<u32> = group.iter().map(|&i| blocks[i]).collect();
+                let mut labels: Vec<usize> = group.iter().map(|&i| blocks[i]).collect();
                 stream.shuffle(&mut labels);
                 group
                     .iter()
@@ -106,6 +107,15 @@ pub fn drift_p_value(trials: &[TimedTrial], draws: u32, seed: Seed) -> Defined<f
         })
         .sum();
     Ok((1.0 + f64::from(reached)) / (1.0 + f64::from(draws)))
+}
+
+/// The blocks of trials, numbered from 0 in ascending order.
+fn numbered(trials: &[TimedTrial]) -> Vec<usize> {
+    let mut known: Vec<u32> = trials.iter().map(|t| t.block).collect();
+    known.sort_unstable();
+    known.dedup();
+    let number = |t: &TimedTrial| known.partition_point(|&block| block < t.block);
+    trials.iter().map(number).collect()
 }
 
 impl Residuals {
@@ -126,7 +136,7 @@ impl Residuals {
         let paired = trials
             .iter()
             .filter_map(|t| Some((*t, means.get(&t.task)?)));
-        let (trials, left) = paired
+        let (trials, left): (Vec<TimedTrial>, Vec<f64>) = paired
             .map(|(trial, [a, b])| {
                 let sign = if trial.in_b { 1.0 } else { -1.0 };
                 (
@@ -136,6 +146,7 @@ impl Residuals {
             })
             .unzip();
         Ok(Self {
+            blocks: numbered(&trials),
             trials,
             left,
             mean_difference,
@@ -144,19 +155,20 @@ impl Residuals {
     }
 
     /// X under a labelling, and how many blocks hold both arms.
-    fn statistic(&self, blocks: &[u32]) -> (f64, usize) {
-        #[derive(Default)]
+    fn statistic(&self, blocks: &[usize]) -> (f64, usize) {
+        #[derive(Clone, Default)]
         struct Side {
             n: f64,
             total: f64,
         }
-        let mut sides: BTreeMap<u32, [Side; 2]> = BTreeMap::new();
-        for ((trial, left), block) in self.trials.iter().zip(&self.left).zip(blocks) {
-            let side = &mut sides.entry(*block).or_default()[usize::from(trial.in_b)];
+        let count = self.blocks.iter().max().map_or(0, |last| last + 1);
+        let mut sides = vec![[Side::default(), Side::default()]; count];
+        for ((trial, left), &block) in self.trials.iter().zip(&self.left).zip(blocks) {
+            let side = &mut sides[block][usize::from(trial.in_b)];
             side.n += 1.0;
             side.total += left;
         }
-        let both = || sides.values().filter(|[a, b]| a.n > 0.0 && b.n > 0.0);
+        let both = || sides.iter().filter(|[a, b]| a.n > 0.0 && b.n > 0.0);
         let term =
             |[a, b]: &[Side; 2]| a.n * b.n / (a.n + b.n) * (b.total / b.n - a.total / a.n).powi(2);
         (sum(both().map(term)), both().count())

@@ -27,7 +27,7 @@ impl RunStore {
         let again = fingerprints(writer.connection())?;
         writer.roll_back()?;
         // Trials that came after the last grading have no grades yet; that is no difference.
-        let all_graded = self.meta("graded")? == Some(of_trials(&self.db)?);
+        let all_graded = self.meta("graded")? == Some(super::ledger::state(&self.db)?);
         let rows = stored
             .keys()
             .chain(again.keys().filter(|_| all_graded))
@@ -52,19 +52,6 @@ impl RunStore {
             other => other.map_err(sql),
         }
     }
-}
-
-/// The fingerprint of the ids and digests of all trials, by which a vanished trial is noticed.
-pub(super) fn of_trials(db: &Connection) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    each_row(
-        db,
-        "SELECT id, digest FROM trials ORDER BY id",
-        |_, value| {
-            add(&mut hasher, value);
-        },
-    )?;
-    Ok(hasher.finalize().to_hex().to_string())
 }
 
 /// The fingerprint of everything that is stored of judges, by which a changed verdict is noticed.

@@ -3,22 +3,33 @@
 // Level 3: this is where run folders are opened, written and dated.
 #![allow(clippy::disallowed_methods)]
 
+mod arms;
 mod files;
 mod fingerprint;
 mod judged;
+mod ledger;
+mod live;
+mod live_facts;
 mod looks;
 mod open;
 mod read;
+mod row;
 mod schema;
 mod scores;
+mod sessions;
+mod stored;
 mod verify;
 mod write;
 
 pub use files::FileFolder;
 pub use judged::{JudgeInput, PutJudged, StoredJudge, StoredLabel};
+pub use live::{LiveWriter, Put};
+pub use live_facts::{CachedTrial, Retries};
 pub use looks::{Look, note_look};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
+pub use sessions::Session;
+pub use stored::StoredTrials;
 pub use verify::Verification;
 pub use write::{GradeWriter, Stored, TrialWriter};
 

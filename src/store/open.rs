@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::files::write_atomically;
-use super::{file, schema, sql};
+use super::{Session, file, schema, sql};
 use crate::base::{Digest, Error, ErrorKind, Result, RunId};
 use crate::model::plan::{Plan, PlanBody, RUN_FORMAT};
 use crate::model::suite::Suite;
@@ -28,6 +28,9 @@ pub struct PlanFile {
     pub locked_at: String,
     /// Where the suite was read from.
     pub source: Source,
+    /// When the run was executed, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<Session>,
     /// What the digest covers.
     pub plan: PlanBody,
 }
@@ -77,8 +80,19 @@ pub struct RunStore {
     pub(super) plan: PlanFile,
     /// Whether this process made the run.
     new: bool,
-    /// Held open for its lock.
-    lock: File,
+    /// Held for the lifetime of the store.
+    lock: Lock,
+}
+
+/// The lock of a run folder; given back explicitly, because a process that is being started at this
+/// moment by another thread holds a copy of the file, and with it the lock, until it runs its program.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If this fails, the lock goes with the last copy of the file.
+        let _ = self.0.unlock();
+    }
 }
 
 impl RunStore {
@@ -111,6 +125,7 @@ impl RunStore {
             digest: plan.digest.clone(),
             locked_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             source,
+            sessions: vec![],
             plan: plan.body.clone(),
         };
         let store = Self {
@@ -263,12 +278,12 @@ impl RunStore {
 }
 
 pub(super) fn put_meta(db: &Connection, key: &str, value: &str) -> Result<()> {
-    db.execute(
-        "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
-        (key, value),
-    )
-    .map_err(sql)
-    .map(|_| ())
+    let put =
+        "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
+    db.prepare_cached(put)
+        .and_then(|mut s| s.execute((key, value)))
+        .map_err(sql)
+        .map(|_| ())
 }
 
 /// Stores the snapshot of the suite, and the hash of its text, by which it can be verified.
@@ -295,7 +310,7 @@ fn refuse_foreign_folder(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn lock(dir: &Path) -> Result<File> {
+fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
     let mut lock = OpenOptions::new()
         .read(true)
@@ -328,7 +343,7 @@ fn lock(dir: &Path) -> Result<File> {
         .and_then(|_| writeln!(lock, "{}", std::process::id()));
     // The process id is only for the other process's message; the lock holds without it.
     let _ = note;
-    Ok(lock)
+    Ok(Lock(lock))
 }
 
 fn database(dir: &Path) -> Result<Connection> {
@@ -337,6 +352,8 @@ fn database(dir: &Path) -> Result<Connection> {
     db.pragma_update(None, "synchronous", "FULL").map_err(sql)?;
     db.pragma_update(None, "temp_store", "MEMORY")
         .map_err(sql)?;
+    // Checking keys at every event costs time, and `verify` finds what belongs to nothing.
+    db.pragma_update(None, "foreign_keys", false).map_err(sql)?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
 }

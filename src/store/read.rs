@@ -233,7 +233,7 @@ impl RunStore {
     /// Those of the database.
     pub fn infrastructure(&self) -> Result<Vec<InfrastructureRow>> {
         let select =
-            "SELECT a.name, t.boundary, t.code, count(*) FROM trials t JOIN arms a ON a.arm = t.arm
+            "SELECT a.name, t.boundary, t.code, count(*) FROM current t JOIN arms a ON a.arm = t.arm
                       WHERE t.boundary IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
         let mut select = self.db.prepare(select).map_err(sql)?;
         let rows = select
@@ -280,7 +280,7 @@ impl RunStore {
     /// Those of the database.
     pub fn evidence(&self, arm: &str, task: &str, index: u32, dimension: &str) -> Result<String> {
         let select = "SELECT t.status, g.rule, g.finding, g.events, g.detail
-                      FROM trials t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task
+                      FROM current t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task
                       LEFT JOIN grades g ON g.trial = t.row AND g.dimension = ?4
                           AND g.finding IN ('pass', 'fail', 'value')
                       WHERE a.name = ?1 AND k.name = ?2 AND t.idx = ?3 ORDER BY g.position";
@@ -320,7 +320,9 @@ impl RunStore {
 /// Reads trials from a connection or a transaction, see [`RunStore::trials_after`].
 pub(super) fn trials_after(db: &Connection, after: i64, limit: usize) -> Result<Vec<StoredTrial>> {
     let mut select = db
-        .prepare_cached("SELECT row, body, trace FROM trials WHERE row > ?1 ORDER BY row LIMIT ?2")
+        .prepare_cached(
+            "SELECT row, body, trace, amended FROM current WHERE row > ?1 ORDER BY row LIMIT ?2",
+        )
         .map_err(sql)?;
     let mut rows = select.query(params![after, limit as i64]).map_err(sql)?;
     let mut trials = Vec::new();
@@ -330,7 +332,11 @@ pub(super) fn trials_after(db: &Connection, after: i64, limit: usize) -> Result<
         let body: String = found.get(1).map_err(sql)?;
         let head: Option<String> = found.get(2).map_err(sql)?;
         held += body.len();
-        let trial = parse(&body, "a trial")?;
+        let amended: Option<String> = found.get(3).map_err(sql)?;
+        let mut trial: Trial = parse(&body, "a trial")?;
+        if let Some(status) = amended {
+            trial.status = parse(&status, "an amendment")?;
+        }
         let trace = match head {
             Some(head) => Some(Trace {
                 events: events(db, row, &mut held)?,

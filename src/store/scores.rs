@@ -18,8 +18,9 @@ use crate::model::trial::Boundary;
 impl RunStore {
     /// Everything graded as columns, one row per planned trial in plan order.
     ///
-    /// A planned trial of which nothing is stored has the state `Infra(Trace)`: what should have been
-    /// recorded is missing, which is never a pass and never a failure. Where nobody stated how many
+    /// A planned trial of a recorded arm of which nothing is stored has the state `Infra(Trace)`: what
+    /// should have been recorded is missing, which is never a pass and never a failure. One of a live
+    /// arm was never started: the run ended before its randomised schedule did. Where nobody stated how many
     /// trials were planned, what was recorded is what was planned, but for tasks of which an arm has
     /// no trial at all: they miss as many as the arm has of any task.
     ///
@@ -31,7 +32,15 @@ impl RunStore {
         let keys = Keys::of(self)?;
         let starts = self.lay_out(&mut table, &keys)?;
         let rows = table.arm.len();
-        table.state = vec![RowState::Infra(Boundary::Trace); rows];
+        let arms = &self.plan.plan.arms;
+        let unstored = |arm: &u16| match arms[usize::from(*arm)].recorded {
+            true => RowState::Infra(Boundary::Trace),
+            false => RowState::NotStarted,
+        };
+        table.state = table.arm.iter().map(unstored).collect();
+        if arms.iter().any(|arm| !arm.recorded) {
+            table.block = vec![None; rows];
+        }
         for column in &mut table.measures {
             column.value = vec![0.0; rows];
             column.cell = vec![CellState::NoTrial; rows];
@@ -97,9 +106,13 @@ impl RunStore {
             .iter()
             .map(|m| format!(", s.{}", m.name()))
             .collect();
+        let block = match table.block.is_empty() {
+            true => "NULL",
+            false => "t.body ->> '$.block'",
+        };
         let select = format!(
-            "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}
-             FROM trials t LEFT JOIN scores s ON s.trial = t.row"
+            "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}, {block}
+             FROM current t LEFT JOIN scores s ON s.trial = t.row"
         );
         let mut select = self.db.prepare(&select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
@@ -205,6 +218,10 @@ fn fill_row(table: &mut ScoreTable, at: usize, row: &Row) -> Result<()> {
         (None, super::write::GRADER_FAILED) => Some(Boundary::Grader),
         (None, _) => None,
     };
+    if let Some(block) = table.block.get_mut(at) {
+        let column = 5 + table.measures.len();
+        *block = row.get(column).map_err(|e| damaged(&e.to_string()))?;
+    }
     table.state[at] = boundary.map_or(RowState::Valid, RowState::Infra);
     for (m, column) in table.measures.iter_mut().enumerate() {
         column.cell[at] = match (boundary, states.as_bytes().get(m)) {

@@ -2,11 +2,13 @@
 
 use rusqlite::params;
 
+use super::ledger::{self, Ledger};
 use super::open::Source;
-use super::write::{chained, trial_digest};
+use super::row::{chained, trial_digest};
 use super::{RunStore, sql};
 use crate::base::{Digest, Result};
 use crate::model::suite::Suite;
+use crate::model::trial::TrialStatus;
 
 /// What verification found.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -53,11 +55,27 @@ impl RunStore {
                 .mismatches
                 .push("the stored suite does not give its own digest".to_owned());
         }
-        let trials = super::fingerprint::of_trials(&self.db)?;
-        if self.meta("trials_hash")?.is_some_and(|hash| hash != trials) {
+        self.verify_ledgers(&mut found)?;
+        self.verify_amendments(&mut found)?;
+        for table in ["trials", "attempts"] {
+            self.verify_trials(table, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// The ledgers say what was stored and in which order.
+    fn verify_ledgers(&self, found: &mut Verification) -> Result<()> {
+        let trials = Ledger::stored(&self.db, ledger::TRIALS)?;
+        if trials.is_some() && trials != Some(Ledger::of_trials(&self.db)?) {
             found
                 .mismatches
                 .push("trials were added, removed or changed since they were stored".to_owned());
+        }
+        let amendments = Ledger::stored(&self.db, ledger::AMENDMENTS)?;
+        if amendments.is_some() && amendments != Some(Ledger::of_amendments(&self.db)?) {
+            found.mismatches.push(
+                "amendments were added, removed or changed since they were stored".to_owned(),
+            );
         }
         let judged = super::fingerprint::of_judged(&self.db)?;
         if self.meta("judged_hash")?.is_some_and(|hash| hash != judged) {
@@ -65,9 +83,15 @@ impl RunStore {
                 "verdicts, labels or certificates were changed since they were stored".to_owned(),
             );
         }
-        let select = "SELECT t.row, t.id, a.name, k.name, t.idx, t.body, t.trace, t.digest, t.status, t.boundary, t.code
-                      FROM trials t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task ORDER BY t.row";
-        let mut select = self.db.prepare(select).map_err(sql)?;
+        Ok(())
+    }
+
+    fn verify_trials(&self, table: &str, found: &mut Verification) -> Result<()> {
+        let select = format!(
+            "SELECT t.row, t.id, a.name, k.name, t.idx, t.body, t.trace, t.digest, t.status, t.boundary, t.code
+             FROM {table} t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task ORDER BY t.row"
+        );
+        let mut select = self.db.prepare(&select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
         while let Some(r) = rows.next().map_err(sql)? {
             let stored = StoredRow {
@@ -85,9 +109,68 @@ impl RunStore {
                     r.get(10).map_err(sql)?,
                 ),
             };
-            self.verify_trial(&stored, &mut found)?;
+            self.verify_trial(&stored, found)?;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// What stands beside the trials must follow from them: an amendment repeats its status in
+    /// columns and names a trial; an attempt is an infrastructure error and was run again.
+    fn verify_amendments(&self, found: &mut Verification) -> Result<()> {
+        let stray = "SELECT count(*) FROM attempts t LEFT JOIN amendments m ON m.trial = t.row
+                     WHERE coalesce(m.boundary, t.boundary) IS NULL
+                     OR NOT EXISTS (SELECT 1 FROM trials n WHERE n.arm = t.arm AND n.task = t.task
+                         AND n.idx = t.idx AND n.id = t.id AND n.row > t.row)";
+        if self.count(stray)? > 0 {
+            found
+                .mismatches
+                .push("a trial was set aside that was not run again".to_owned());
+        }
+        let lost = "SELECT count(DISTINCT trial) FROM events WHERE trial NOT IN
+                    (SELECT row FROM trials UNION ALL SELECT row FROM attempts)";
+        if self.count(lost)? > 0 {
+            found
+                .mismatches
+                .push("there are events of a trial that is not there".to_owned());
+        }
+        let mut select = self
+            .db
+            .prepare("SELECT trial, id, status, boundary, code, body FROM amendments")
+            .map_err(sql)?;
+        let mut rows = select.query([]).map_err(sql)?;
+        while let Some(r) = rows.next().map_err(sql)? {
+            let text = |column| r.get::<_, String>(column).map_err(sql);
+            let (row, id) = (r.get::<_, i64>(0).map_err(sql)?, text(1)?);
+            let columns = (text(2)?, text(3)?, text(4)?);
+            let says = serde_json::from_str::<TrialStatus>(&text(5)?).ok();
+            let agrees = says.is_some_and(|status| match &status {
+                TrialStatus::Infra { boundary, code, .. } => {
+                    columns == (status.to_string(), boundary.name().to_owned(), code.clone())
+                }
+                _ => false,
+            });
+            if !agrees || !self.is_row_of(row, &id)? {
+                found
+                    .mismatches
+                    .push(format!("trial {id}: its amendment does not match"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_row_of(&self, row: i64, id: &str) -> Result<bool> {
+        let select = "SELECT count(*) FROM (SELECT row, id FROM trials UNION ALL SELECT row, id FROM attempts)
+                      WHERE row = ?1 AND id = ?2";
+        let count: i64 = self
+            .db
+            .prepare_cached(select)
+            .and_then(|mut s| s.query_row((row, id), |r| r.get(0)))
+            .map_err(sql)?;
+        Ok(count == 1)
+    }
+
+    fn count(&self, select: &str) -> Result<i64> {
+        self.db.query_row(select, [], |r| r.get(0)).map_err(sql)
     }
 
     fn verify_trial(&self, stored: &StoredRow, found: &mut Verification) -> Result<()> {
@@ -177,7 +260,7 @@ impl StoredRow {
             return false;
         };
         let code = match &trial.status {
-            crate::model::trial::TrialStatus::Infra { code, .. } => Some(code.clone()),
+            TrialStatus::Infra { code, .. } => Some(code.clone()),
             _ => None,
         };
         let boundary = trial.status.boundary().map(|b| b.name().to_owned());

@@ -2,19 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
 use super::files::Prepared;
+use super::ledger::Ledger;
 use super::open::{put_meta, put_suite};
+use super::row::{self, Hashed, Place};
 use super::{RunStore, sql};
-use crate::base::digest::canonical;
-use crate::base::{ArmId, Digest, Error, Result, TaskId};
+use crate::base::{ArmId, Error, Result, TaskId};
 use crate::model::grade::{Cell, Finding, TrialGrades};
 use crate::model::measure::Measure;
 use crate::model::plan::PlanBody;
 use crate::model::suite::Suite;
-use crate::model::trace::{Event, Trace};
-use crate::model::trial::{Trial, TrialStatus};
+use crate::model::trace::Trace;
+use crate::model::trial::Trial;
 
 /// In place of the states of a trial: its grader failed.
 pub(super) const GRADER_FAILED: &str = "grader";
@@ -26,6 +27,8 @@ pub enum Stored {
     New,
     /// The same trial with the same evidence was stored before.
     Already,
+    /// It was run again: what was stored before broke on infrastructure and stands among the attempts.
+    Again,
 }
 
 /// Writes trials inside one transaction.
@@ -34,6 +37,7 @@ pub struct TrialWriter<'a> {
     arms: HashMap<ArmId, i64>,
     tasks: HashMap<TaskId, i64>,
     seen: HashSet<(i64, i64, u32)>,
+    ledger: Ledger,
 }
 
 /// Writes grades inside one transaction.
@@ -100,18 +104,14 @@ impl RunStore {
         let db = self.db.transaction().map_err(sql)?;
         let mut writer = GradeWriter::over(db)?;
         let done = work(&mut writer)?;
-        put_meta(
-            &writer.db,
-            "graded",
-            &super::fingerprint::of_trials(&writer.db)?,
-        )?;
+        put_meta(&writer.db, "graded", &super::ledger::state(&writer.db)?)?;
         writer.db.commit().map_err(sql)?;
         Ok(done)
     }
 }
 
-fn dictionary<K: Eq + std::hash::Hash>(
-    db: &Transaction,
+pub(super) fn dictionary<K: Eq + std::hash::Hash>(
+    db: &Connection,
     table: &str,
     column: &str,
     names: impl Iterator<Item = K>,
@@ -141,17 +141,14 @@ impl<'a> TrialWriter<'a> {
             arms: dictionary(&db, "arms", "arm", arms, ArmId::as_str)?,
             tasks: dictionary(&db, "tasks", "task", tasks, TaskId::as_str)?,
             seen: HashSet::new(),
+            ledger: Ledger::load(&db)?,
             db,
         })
     }
 
-    /// Commits, with a fingerprint of all trials, by which a vanished one is noticed.
+    /// Commits, with the ledger of all trials, by which a vanished one is noticed.
     fn finish(self) -> Result<()> {
-        put_meta(
-            &self.db,
-            "trials_hash",
-            &super::fingerprint::of_trials(&self.db)?,
-        )?;
+        self.ledger.save(&self.db)?;
         self.db.commit().map_err(sql)
     }
 
@@ -178,67 +175,16 @@ impl<'a> TrialWriter<'a> {
             .hint("number the trials of a task differently, or remove one of the records"));
         }
         let hashed = Hashed::new(trial, trace)?;
-        if let Some(stored) = self.stored_digest(trial)? {
-            return same_evidence(trial, &stored, &hashed.digest);
-        }
-        self.insert(trial, arm, task, trace, &hashed)?;
-        Ok(Stored::New)
-    }
-
-    fn stored_digest(&self, trial: &Trial) -> Result<Option<String>> {
-        self.db
-            .prepare_cached("SELECT digest FROM trials WHERE id = ?1")
-            .and_then(|mut s| {
-                s.query_row([trial.id.as_str()], |row| row.get(0))
-                    .optional()
-            })
-            .map_err(sql)
-    }
-
-    fn insert(
-        &self,
-        trial: &Trial,
-        arm: i64,
-        task: i64,
-        trace: Option<&Trace>,
-        hashed: &Hashed,
-    ) -> Result<()> {
-        let (boundary, code) = match &trial.status {
-            TrialStatus::Infra { boundary, code, .. } => {
-                (Some(boundary.name()), Some(code.as_str()))
-            }
-            _ => (None, None),
+        let place = Place {
+            arm,
+            task,
+            index: trial.index,
         };
-        let insert =
-            "INSERT INTO trials (id, arm, task, idx, status, boundary, code, body, trace, digest)
-                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-        self.db
-            .prepare_cached(insert)
-            .and_then(|mut s| {
-                s.execute(params![
-                    trial.id.as_str(),
-                    arm,
-                    task,
-                    trial.index,
-                    trial.status.to_string(),
-                    boundary,
-                    code,
-                    hashed.body,
-                    hashed.head,
-                    hashed.digest
-                ])
-            })
-            .map_err(sql)?;
-        let row = self.db.last_insert_rowid();
-        for (event, (body, hash)) in trace.iter().flat_map(|t| &t.events).zip(&hashed.events) {
-            let insert = "INSERT INTO events (trial, sequence, kind, body, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
-            let kind = kind_name(event);
-            self.db
-                .prepare_cached(insert)
-                .and_then(|mut s| s.execute(params![row, event.sequence as i64, kind, body, hash]))
-                .map_err(sql)?;
+        if let Some(stored) = place.stored(&self.db)? {
+            return same_evidence(trial, &stored.digest, &hashed.digest);
         }
-        Ok(())
+        row::insert(&self.db, &mut self.ledger, place, trial, trace, &hashed)?;
+        Ok(Stored::New)
     }
 }
 
@@ -251,65 +197,6 @@ fn same_evidence(trial: &Trial, stored: &str, found: &str) -> Result<Stored> {
         trial.arm, trial.task, trial.index
     ))
     .hint("stored evidence is never overwritten: import into a new run"))
-}
-
-fn kind_name(event: &Event) -> String {
-    serde_json::to_value(event.kind)
-        .ok()
-        .and_then(|v| v.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
-
-/// A trial as it is stored: texts, the chain of its events, and a digest over all of it.
-pub(super) struct Hashed {
-    pub body: String,
-    pub head: Option<String>,
-    /// Body and chained hash of each event.
-    pub events: Vec<(String, String)>,
-    pub digest: String,
-}
-
-impl Hashed {
-    pub(super) fn new(trial: &Trial, trace: Option<&Trace>) -> Result<Self> {
-        let unwritable =
-            |e: serde_json::Error| Error::io(format!("a trial cannot be written: {e}"));
-        let body = canonical(&serde_json::to_value(trial).map_err(unwritable)?);
-        let mut events = Vec::new();
-        let mut previous = String::new();
-        for event in trace.iter().flat_map(|t| &t.events) {
-            let text = canonical(&serde_json::to_value(event).map_err(unwritable)?);
-            previous = chained(&previous, &text);
-            events.push((text, previous.clone()));
-        }
-        let head = match trace {
-            Some(trace) => {
-                let head = trace.head();
-                Some(canonical(&serde_json::to_value(head).map_err(unwritable)?))
-            }
-            None => None,
-        };
-        let digest = trial_digest(&body, head.as_deref(), &previous);
-        Ok(Self {
-            body,
-            head,
-            events,
-            digest,
-        })
-    }
-}
-
-/// The chained hash of an event: blake3 of the previous hash and the event's canonical text.
-pub(super) fn chained(previous: &str, text: &str) -> String {
-    Digest::of_bytes([previous.as_bytes(), text.as_bytes()].concat().as_slice())
-        .as_str()
-        .to_owned()
-}
-
-/// The digest of a stored trial: its body, the head of its trace, and the last hash of its chain.
-pub(super) fn trial_digest(body: &str, head: Option<&str>, last_hash: &str) -> String {
-    Digest::of_parts(&[body, head.unwrap_or(""), last_hash])
-        .as_str()
-        .to_owned()
 }
 
 impl<'a> GradeWriter<'a> {

@@ -3,5 +3,6 @@
 pub mod calls;
 pub mod chain;
 pub mod import;
+pub mod record;
 
 pub use calls::{Call, CallOutcome, calls};

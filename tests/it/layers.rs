@@ -20,8 +20,11 @@ const RANKS: &[(&str, u32)] = &[
     ("disagree", 25),
     ("load", 30),
     ("store", 30),
+    ("provider", 30),
     ("report", 30),
+    ("world", 30),
     ("frame", 31),
+    ("exec", 32),
     ("app", 40),
     ("cli", 50),
 ];
@@ -41,6 +44,19 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "disagree",
         ],
     ),
+    (
+        "exec",
+        &[
+            "stats", "estimate", "compare", "disagree", "store", "report",
+        ],
+    ),
+    (
+        "provider",
+        &[
+            "stats", "plan", "trace", "grade", "estimate", "compare", "disagree",
+        ],
+    ),
+    ("world", &["stats", "estimate", "compare"]),
     (
         "frame",
         &[

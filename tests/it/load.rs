@@ -176,7 +176,9 @@ fn an_arm_is_known_by_its_definition_and_its_recording() {
     let names: Vec<&str> = first.iter().map(|a| a.id.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!(first[0].model(), Some("m"));
-    let ArmSpec::Recorded(recorded) = &first[0].spec;
+    let ArmSpec::Recorded(recorded) = &first[0].spec else {
+        panic!("the arm is recorded")
+    };
     assert_eq!(
         recorded.path, "a.json",
         "as written, so that the digest does not depend on the place"

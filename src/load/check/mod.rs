@@ -2,6 +2,7 @@
 
 pub(crate) mod contract;
 pub(crate) mod decision;
+pub(crate) mod environment;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod schemas;

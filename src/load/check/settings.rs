@@ -90,6 +90,22 @@ pub(crate) fn faults(faults: &[FaultSpec], tools: Tools, at: &At, problems: &mut
             let message = format!("`{}` counts calls from 1", here.to("call").name());
             problems.push(here.to("call").problem(message));
         }
+        if fault.times == 0 {
+            let message = "a fault that strikes 0 times is none";
+            problems.push(here.to("times").problem(message));
+        }
+        if fault.delay_ms.is_some() && fault.kind != FaultKind::ToolSlow {
+            let message = "only a `tool_slow` fault has a `delay_ms`";
+            problems.push(here.to("delay_ms").problem(message));
+        }
+        if let Some(tool) = &fault.tool
+            && fault.kind == FaultKind::CommittedReplyLost
+            && tools.0.get(tool).is_some_and(|t| !t.writes)
+        {
+            let message = format!("tool `{tool}` writes nothing whose reply could be lost");
+            let problem = here.to("tool").problem(message);
+            problems.push(problem.hint("add `writes: true` to the tool, or use `tool_timeout`"));
+        }
         match (&fault.tool, strikes_a_tool(fault.kind)) {
             (Some(tool), true) => tools.check(tool, &here.to("tool"), problems),
             (None, true) => {

@@ -10,6 +10,7 @@ mod denominators;
 mod escape;
 mod estimates;
 mod findings;
+mod live;
 mod number;
 mod robustness;
 mod view;

@@ -7,6 +7,7 @@ use super::decision::{self, Decision};
 use super::denominators::{self, Denominators};
 use super::estimates::{self, EstimateLine, Unmeasured};
 use super::findings::{self, Findings};
+use super::live::{self, Live};
 use super::number;
 use super::robustness::{self, RobustnessLine};
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
@@ -25,6 +26,7 @@ pub(super) struct View<'a> {
     findings: Findings,
     denominators: Denominators,
     robustness: Vec<RobustnessLine>,
+    live: Live,
     segments: Vec<EstimateLine>,
     segments_left_out: usize,
     further: Vec<EstimateLine>,
@@ -44,6 +46,7 @@ impl<'a> View<'a> {
             findings: findings::findings(report, disagreements),
             denominators: denominators::denominators(report),
             robustness: robustness::robustness(&lookup),
+            live: live::live(report),
             segments,
             segments_left_out,
             further: estimates::further(&lookup),

@@ -163,7 +163,7 @@ const REASONS: &[(&str, &str)] = &[
     ("uncalibrated", "the judge has no valid calibration"),
     (
         "schedule",
-        "the arms were not run alternately; where time of day played no part, declare it (schedule: assumed)",
+        "the arms were not run alternately (where time of day played no part, declare it, schedule: assumed), or moved against each other during the run",
     ),
     (
         "screen_cannot_run",
@@ -197,6 +197,18 @@ const NOTICES: &[(&str, &str)] = &[
     (
         "measurably_lower",
         "The candidate is measurably worse, though the margin does not settle it.",
+    ),
+    (
+        "drift",
+        "The drift screen found that the arms moved against each other during the run.",
+    ),
+    (
+        "blocks_as_units",
+        "Blocks of the schedule, not tasks, are the independent units, so that drift of one arm is absorbed.",
+    ),
+    (
+        "tasks_not_started",
+        "Tasks of which an arm never started a trial are left out.",
     ),
     (
         "within_margin",
@@ -308,8 +320,8 @@ mod tests {
     fn reasons_may_be_chains_or_sentences() {
         assert_eq!(
             reason("inconclusive: schedule; exploratory"),
-            "the arms were not run alternately; where time of day played no part, declare it \
-             (schedule: assumed); too few tasks to decide by"
+            "the arms were not run alternately (where time of day played no part, declare it, \
+             schedule: assumed), or moved against each other during the run; too few tasks to decide by"
         );
         assert_eq!(
             reason("shown to be worse: task_3"),

@@ -42,7 +42,9 @@ use crate::model::trial::RecordedTrial;
 
 pub use detect::detect;
 pub use keys::nearest;
+pub(crate) use marks::visible;
 pub use status::{status_from_error, status_from_word};
+pub(crate) use text::final_payload;
 
 /// Receives the trials one by one; its error stops the reading and is passed on.
 pub type Sink<'a> = dyn FnMut(RecordedTrial) -> Result<()> + 'a;

@@ -1,0 +1,318 @@
+//! Live arms: clients, signals, budgets, and the thread that stores what comes back.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::base::{ArmId, Error, Result};
+use crate::exec::{
+    ExecEvent, Executed, Execution, LiveArm, Sink, Stop, StoredTrial, Totals, execute,
+};
+use crate::load;
+use crate::model::arm::{Arm, ArmSpec};
+use crate::model::plan::TrialSpec;
+use crate::model::suite::Suite;
+use crate::model::trial::LiveTrial;
+use crate::provider::script::{Script, ScriptedModel};
+use crate::provider::{Client, HttpClient, Secret, descriptors};
+use crate::store::{LiveWriter, RunStore};
+use crate::world::Stage;
+
+/// Trials that are stored at a time, at most.
+const BATCH: usize = 512;
+
+/// How live arms are run.
+#[derive(Clone, Debug)]
+pub struct LiveOptions {
+    /// Most trials at a time.
+    pub concurrency: usize,
+    /// Cost in US dollars after which no further trial is started.
+    pub max_cost: Option<f64>,
+    /// Time after which no further trial is started.
+    pub max_time: Option<Duration>,
+    /// How often a trial that broke on infrastructure is run again.
+    pub infra_retries: u32,
+    /// Whether each arm is asked once before anything is spent.
+    pub preflight: bool,
+}
+
+/// The most trials at a time.
+pub const MOST_CONCURRENT: usize = 1000;
+
+/// How long trials in flight may go on once the run is stopping.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Looks up an environment variable.
+pub type Keys<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// Watches a run.
+pub type Watch<'a> = dyn FnMut(&ExecEvent) + Send + 'a;
+
+/// The live arms of a run, ready to be asked.
+pub struct Arms {
+    /// By name.
+    pub live: BTreeMap<ArmId, Arc<LiveArm>>,
+    /// Keys that must not be stored.
+    keys: Vec<String>,
+}
+
+/// Makes the clients of all live arms; `root` is the folder of the arms file.
+///
+/// # Errors
+///
+/// If a key is named that the environment does not hold, or a script is not sound.
+pub fn arms(arms: &[Arm], root: &Path, keys: &Keys) -> Result<Arms> {
+    let mut ready = Arms {
+        live: BTreeMap::new(),
+        keys: vec![],
+    };
+    for arm in arms {
+        if let Some(live) = live_arm(arm, root, keys, &mut ready.keys)? {
+            ready.live.insert(arm.id.clone(), Arc::new(live));
+        }
+    }
+    Ok(ready)
+}
+
+fn live_arm(
+    arm: &Arm,
+    root: &Path,
+    keys: &Keys,
+    secrets: &mut Vec<String>,
+) -> Result<Option<LiveArm>> {
+    Ok(Some(match &arm.spec {
+        ArmSpec::Recorded(_) => return Ok(None),
+        ArmSpec::Chat(chat) => {
+            let key = match &chat.api_key_env {
+                Some(name) => Some(key(arm, name, keys)?),
+                None => None,
+            };
+            // A key of a few letters stands in every text by chance.
+            secrets.extend(key.iter().filter(|key| key.len() >= 8).cloned());
+            LiveArm {
+                id: arm.id.clone(),
+                client: Client::Http(Box::new(HttpClient::new(chat, key.map(Secret::new))?)),
+                system: chat.system.clone(),
+                price: chat.price,
+                concurrency: chat.concurrency,
+                virtual_time: false,
+            }
+        }
+        ArmSpec::Scripted(scripted) => {
+            let spec = load::script(&root.join(&scripted.script))?;
+            let script = Arc::new(Script::new(&spec)?);
+            let model = ScriptedModel::new(script, &scripted.model)?;
+            LiveArm {
+                id: arm.id.clone(),
+                client: Client::scripted(model, scripted.max_retries),
+                system: None,
+                price: scripted.price,
+                concurrency: None,
+                virtual_time: true,
+            }
+        }
+    }))
+}
+
+fn key(arm: &Arm, name: &str, keys: &Keys) -> Result<String> {
+    let found = keys(name).filter(|key| !key.trim().is_empty());
+    found.ok_or_else(|| {
+        Error::input(format!(
+            "arm `{}` takes its key from the variable {name}, which is not set",
+            arm.id
+        ))
+        .hint(format!(
+            "export {name}=…, or name another variable with `api_key_env`"
+        ))
+    })
+}
+
+/// Refuses a cost limit that could not be kept.
+///
+/// # Errors
+///
+/// If a cost is capped and a live arm has no price: an unknown cost would pass every budget.
+pub fn check_budget(options: &LiveOptions, arms: &[Arm]) -> Result<()> {
+    let unpriced = arms
+        .iter()
+        .find(|arm| arm.is_live() && arm.price().is_none());
+    match (options.max_cost, unpriced) {
+        (Some(_), Some(arm)) => Err(Error::input(format!(
+            "`--max-cost` cannot be kept: arm `{}` declares no price",
+            arm.id
+        ))
+        .hint("declare `price: {input_per_million: …, output_per_million: …}` in arms.yaml")),
+        _ => Ok(()),
+    }
+}
+
+/// What is run, where.
+pub struct Job<'a> {
+    /// Suite.
+    pub suite: &'a Arc<Suite>,
+    /// Folder of the suite, for fixtures and commands.
+    pub suite_dir: &'a Path,
+    /// Arms.
+    pub arms: &'a Arms,
+    /// Trials, in order; those stored already are left out.
+    pub schedule: Box<dyn Iterator<Item = TrialSpec> + 'a>,
+    /// How.
+    pub options: &'a LiveOptions,
+}
+
+/// Runs trials and stores them.
+///
+/// # Errors
+///
+/// If there are not enough file descriptors, or what comes back cannot be stored; what was stored
+/// before stays.
+pub fn run(store: &mut RunStore, job: Job, watch: &mut Watch) -> Result<Executed> {
+    descriptors(job.options.concurrency)?;
+    let scratch = scratch(store.dir())?;
+    let execution = Execution {
+        suite: job.suite.clone(),
+        arms: job.arms.live.clone(),
+        stage: Stage::new(job.suite.clone(), job.suite_dir, &scratch.0)?,
+        concurrency: job.options.concurrency,
+        infra_retries: job.options.infra_retries,
+        grace: GRACE,
+        keys: job.arms.keys.clone(),
+        stop: CancellationToken::new(),
+        abort: CancellationToken::new(),
+    };
+    let runtime = runtime()?;
+    let (sink, stored) = mpsc::channel(2 * BATCH);
+    let mut ask = budget(job.options);
+    let executed = std::thread::scope(|scope| {
+        let writer = store.live_writer()?;
+        let storing = scope.spawn(|| store_all(writer, stored, watch));
+        let executed = runtime.block_on(async {
+            tokio::spawn(signals(execution.stop.clone(), execution.abort.clone()));
+            execute(execution, job.schedule, sink, &mut ask).await
+        });
+        match storing.join() {
+            Ok(result) => result.map(|()| executed),
+            Err(_) => Err(Error::io("the thread that stores trials ended by itself")
+                .hint("what was stored before is intact: run the same command with --resume")),
+        }
+    })?;
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    Ok(executed)
+}
+
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::io(format!("cannot start the runtime: {e}")))
+}
+
+/// A folder for the worlds of trials; it goes when the run ends.
+struct Scratch(PathBuf);
+
+fn scratch(run: &Path) -> Result<Scratch> {
+    let dir = load::absolute(run).join("scratch");
+    match std::fs::create_dir_all(&dir) {
+        Ok(()) => Ok(Scratch(dir)),
+        Err(e) => Err(Error::io(format!("cannot make a folder for trials: {e}")).in_file(dir)),
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is in nobody's way.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Stops at a cost or time.
+fn budget(options: &LiveOptions) -> impl FnMut(&Totals) -> Option<Stop> + Send + use<> {
+    let (cost, time) = (options.max_cost, options.max_time);
+    move |totals| {
+        if let Some(most) = cost.filter(|most| totals.cost_usd >= *most) {
+            return Some(Stop {
+                reason: format!("--max-cost {most} is used up"),
+                hurry: false,
+            });
+        }
+        let most = time.filter(|most| totals.elapsed >= *most)?;
+        Some(Stop {
+            reason: format!("--max-time {} is over", humantime::format_duration(most)),
+            hurry: true,
+        })
+    }
+}
+
+/// The first signal lets trials in flight end, the second breaks them off.
+async fn signals(stop: CancellationToken, abort: CancellationToken) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return;
+    };
+    for token in [stop, abort] {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        token.cancel();
+    }
+}
+
+/// Stores what comes back in batches, and reports each trial once it is durable.
+fn store_all(
+    mut writer: LiveWriter<'_>,
+    mut stored: mpsc::Receiver<Sink>,
+    watch: &mut Watch,
+) -> Result<()> {
+    while let Some(first) = stored.blocking_recv() {
+        let mut batch = Vec::new();
+        let mut amended = Vec::new();
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Sink::Finished(finished) => batch.push(*finished),
+                Sink::Amend(id, status) => amended.push((id, status)),
+            }
+            next = match batch.len() < BATCH {
+                true => stored.try_recv().ok(),
+                false => None,
+            };
+        }
+        store_batch(&mut writer, batch, watch)?;
+        for (id, status) in amended {
+            if writer.amend(&id, &status)? {
+                watch(&ExecEvent::Amended {
+                    id,
+                    status: status.to_string(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn store_batch(
+    writer: &mut LiveWriter<'_>,
+    batch: Vec<crate::exec::Finished>,
+    watch: &mut Watch,
+) -> Result<()> {
+    let costs: Vec<(Option<f64>, u64)> = batch.iter().map(|f| (f.cost_usd, f.elapsed_ms)).collect();
+    let trials: Vec<LiveTrial> = batch.into_iter().map(|finished| finished.live).collect();
+    let put = writer.put_batch(&trials)?;
+    for ((live, put), (cost_usd, elapsed_ms)) in trials.into_iter().zip(put).zip(costs) {
+        watch(&ExecEvent::Trial(StoredTrial {
+            arm: live.trial.arm,
+            task: live.trial.task,
+            trial: live.trial.index,
+            status_text: put.status.to_string(),
+            status: put.status,
+            cost_usd,
+            elapsed_ms,
+        }));
+    }
+    Ok(())
+}

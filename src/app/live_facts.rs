@@ -1,0 +1,81 @@
+//! What a report says of live arms alone: retries, caches, trials that never started.
+
+use super::evaluate::{EvaluatedArm, Evaluation};
+use crate::base::Result;
+use crate::model::report::{LiveRow, PromptCache};
+use crate::model::score::RowState;
+use crate::stats::sum;
+use crate::store::CachedTrial;
+
+/// One row per live arm.
+///
+/// # Errors
+///
+/// Those of the database.
+pub(super) fn rows(evaluation: &Evaluation) -> Result<Vec<LiveRow>> {
+    let live = evaluation.arms.iter().filter(|arm| !arm.info.recorded);
+    live.map(|arm| row(evaluation, arm)).collect()
+}
+
+fn row(evaluation: &Evaluation, arm: &EvaluatedArm) -> Result<LiveRow> {
+    let store = evaluation.stores[arm.store];
+    let retries = store.retries()?.remove(arm.stored.as_str());
+    let retries = retries.unwrap_or_default();
+    let (warm, cold) = store
+        .cached_trials(arm.stored.as_str())?
+        .into_iter()
+        .partition(|trial| trial.tokens > 0);
+    Ok(LiveRow {
+        arm: arm.info.name.clone(),
+        retried: retries.attempts,
+        retried_trials: retries.trials,
+        model_retries: retries.model,
+        warm_cache: retries.warm_cache,
+        cold: prompt_cache(cold),
+        warm: prompt_cache(warm),
+    })
+}
+
+fn prompt_cache(trials: Vec<CachedTrial>) -> PromptCache {
+    PromptCache {
+        trials: trials.len() as u64,
+        cached_tokens: trials.iter().map(|t| t.tokens).sum(),
+        latency_ms_p50: median(sorted(trials.iter().filter_map(|t| t.latency_ms))),
+        cost_usd_mean: sum::mean(&sorted(trials.iter().filter_map(|t| t.cost_usd))),
+    }
+}
+
+/// Sorted, so that the order in which trials were stored changes no digit.
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: Vec<f64>) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        1 => Some(sorted[middle]),
+        _ => Some(f64::midpoint(
+            *sorted.get(middle.checked_sub(1)?)?,
+            sorted[middle],
+        )),
+    }
+}
+
+/// Live arms of which planned trials never started: name, how many, of how many.
+pub(super) fn not_started<'a>(evaluation: &'a Evaluation) -> Vec<(&'a str, u64, u64)> {
+    let table = &evaluation.table;
+    let mut found = Vec::new();
+    for (at, arm) in evaluation.arms.iter().enumerate() {
+        let rows = || (0..table.len()).filter(|&row| usize::from(table.arm[row]) == at);
+        let waiting = rows()
+            .filter(|&row| table.state[row] == RowState::NotStarted)
+            .count();
+        if waiting > 0 {
+            let planned = rows().count() as u64;
+            found.push((arm.info.name.as_str(), waiting as u64, planned));
+        }
+    }
+    found
+}

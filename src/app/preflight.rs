@@ -1,0 +1,134 @@
+//! Before anything is spent: what the run can show, what it may cost, and whether each arm answers.
+
+use super::Talk;
+use super::live::Arms;
+use crate::base::{Error, Result};
+use crate::model::arm::Arm;
+use crate::model::chat::{CallFailure, ChatRequest, Message, TrialKey};
+use crate::model::plan::Plan;
+use crate::model::suite::Suite;
+use crate::stats::Level;
+use crate::stats::power::mde;
+
+/// Power at which differences are stated.
+const POWER: f64 = 0.8;
+/// Success of one trial and share of its variance that lies between tasks, assumed without a pilot.
+const ASSUMED_RATE: f64 = 0.7;
+const ASSUMED_ICC: f64 = 0.5;
+/// Variance over tasks of the true difference, assumed without a pilot.
+const ASSUMED_SPREAD: f64 = 0.01;
+/// Turns of a trial with tools, tokens of an answer, and letters of a token, assumed without a pilot.
+const TURNS: f64 = 5.0;
+const ANSWER: f64 = 200.0;
+const LETTERS: f64 = 4.0;
+
+/// Says how large the run is, what it can show, and what it may cost.
+///
+/// # Errors
+///
+/// If the level of the analysis is not one.
+pub fn size(suite: &Suite, plan: &Plan, arms: &[Arm], talk: &mut Talk) -> Result<()> {
+    let tasks = suite.tasks.len() as u64;
+    let per_task: u64 = plan.body.arms.iter().map(|a| u64::from(a.trials)).sum();
+    let each: Vec<String> = plan
+        .body
+        .arms
+        .iter()
+        .map(|a| format!("{} × {}", a.id, a.trials))
+        .collect();
+    talk(&format!(
+        "{tasks} tasks, trials per task: {}; {} trials in all",
+        each.join(", "),
+        tasks * per_task
+    ));
+    if let Some(shown) = detectable(plan, tasks)? {
+        talk(&format!(
+            "smallest difference in success that this shows with power {POWER}: about {shown:.2}, if {:.0} % succeed and tasks differ as they often do (assumed; `assize plan --pilot RUN` uses yours)",
+            100.0 * ASSUMED_RATE
+        ));
+    }
+    for arm in arms.iter().filter(|a| a.is_live()) {
+        talk(&cost(suite, plan, arm));
+    }
+    Ok(())
+}
+
+fn detectable(plan: &Plan, tasks: u64) -> Result<Option<f64>> {
+    let Some(decision) = &plan.body.analysis.decision else {
+        return Ok(None);
+    };
+    let trials = plan.body.arms.iter().map(|a| a.trials).take(2);
+    let within = ASSUMED_RATE * (1.0 - ASSUMED_RATE) * (1.0 - ASSUMED_ICC);
+    let noise: f64 = trials.map(|m| within / f64::from(m.max(1))).sum();
+    let level = Level::new(1.0 - decision.alpha)?;
+    Ok(mde(tasks as f64, ASSUMED_SPREAD + noise, level, POWER))
+}
+
+fn cost(suite: &Suite, plan: &Plan, arm: &Arm) -> String {
+    let Some(price) = arm.price() else {
+        return format!("{}: cost not known, no `price` is declared", arm.id);
+    };
+    let trials = plan.arm(&arm.id).map_or(0, |a| a.trials);
+    let letters = |value: &serde_json::Value| value.to_string().len() as f64;
+    let tools = serde_json::to_value(&suite.spec.tools).unwrap_or_default();
+    let has_tools = !suite.spec.tools.is_empty();
+    let turns = if has_tools { TURNS } else { 1.0 };
+    let per_pass: f64 = suite
+        .tasks
+        .iter()
+        .map(|task| {
+            let input = serde_json::to_value(&task.input).unwrap_or_default();
+            let read = (letters(&input) + letters(&tools)) / LETTERS;
+            // Every turn reads the conversation so far again.
+            let again = ANSWER * (turns - 1.0) / 2.0;
+            price.of_tokens(turns * (read + again), turns * ANSWER)
+        })
+        .sum();
+    format!(
+        "{}: about {:.2} US dollars, if a trial takes {turns:.0} turn{} of {ANSWER:.0} tokens (assumed; `--max-cost` caps it)",
+        arm.id,
+        per_pass * f64::from(trials),
+        if has_tools { "s" } else { "" }
+    )
+}
+
+/// Asks each arm once.
+///
+/// # Errors
+///
+/// If an arm does not answer, or the runtime cannot be started.
+pub fn check(arms: &Arms, talk: &mut Talk) -> Result<()> {
+    let runtime = super::live::runtime()?;
+    let mut problems = Vec::new();
+    for (id, arm) in arms.live.iter().filter(|(_, arm)| !arm.virtual_time) {
+        match runtime.block_on(arm.client.complete(&question(), None)) {
+            Ok(_) => talk(&format!("{id}: answers")),
+            Err(CallFailure { code, detail, .. }) => {
+                let problem = format!("arm `{id}` does not answer: {code}: {detail}");
+                problems.push(Error::io(problem));
+            }
+        }
+    }
+    match problems.len() {
+        0 => Ok(()),
+        1 => Err(problems.remove(0).hint(HINT)),
+        _ => Err(Error::many("the arms do not answer", problems).hint(HINT)),
+    }
+}
+
+/// What can be done about an arm that does not answer.
+const HINT: &str = "nothing was spent; mend the endpoint, or skip this check with `--no-preflight`: then each trial says what broke";
+
+fn question() -> ChatRequest {
+    ChatRequest {
+        messages: vec![Message::User("Reply with the one word: ready".to_owned())],
+        tools: vec![],
+        trial: TrialKey {
+            task: "preflight".to_owned(),
+            index: 0,
+            id: "preflight".to_owned(),
+            seed: 0,
+        },
+        turn: 1,
+    }
+}

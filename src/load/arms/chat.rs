@@ -1,0 +1,106 @@
+//! What a live arm may say.
+
+use crate::base::Error;
+use crate::load::check::At;
+use crate::model::arm::ChatArm;
+
+/// Parameters that the tool loop sets itself.
+const OURS: [&str; 5] = ["model", "messages", "tools", "stream", "system"];
+
+/// Headers that carry keys or belong to the connection.
+const NOT_DECLARED: [&str; 6] = [
+    "authorization",
+    "x-api-key",
+    "api-key",
+    "host",
+    "content-length",
+    "content-type",
+];
+
+/// Checks a live arm for sense.
+pub(super) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
+    if let Some(problem) = url_problem(&arm.base_url) {
+        problems.push(at.to("base_url").problem(problem));
+    }
+    if arm.model.trim().is_empty() {
+        problems.push(at.to("model").problem("`model` is empty"));
+    }
+    if let Some(name) = &arm.api_key_env
+        && !is_variable(name)
+    {
+        let problem = "`api_key_env` is not the name of an environment variable";
+        let hint = "write the name of the variable, such as OPENAI_API_KEY, never the key itself";
+        problems.push(at.to("api_key_env").problem(problem).hint(hint));
+    }
+    for key in OURS.iter().filter(|k| arm.params.contains_key(**k)) {
+        let problem = format!("`{key}` is set by the tool loop and not a parameter");
+        problems.push(at.to("params").to(key).problem(problem));
+    }
+    for name in arm.headers.keys() {
+        if NOT_DECLARED.contains(&name.to_ascii_lowercase().as_str()) {
+            let problem = format!("the header `{name}` is not declared here");
+            let hint = "keys come from the environment: name the variable with `api_key_env`";
+            problems.push(at.to("headers").to(name).problem(problem).hint(hint));
+        }
+    }
+    let times = [
+        ("connect_s", arm.timeouts.connect_s),
+        ("first_byte_s", arm.timeouts.first_byte_s),
+        ("total_s", arm.timeouts.total_s),
+    ];
+    for (key, seconds) in times {
+        if !(seconds > 0.0 && seconds < 1e6) {
+            let problem = format!("`{key}` must be a number of seconds above 0");
+            problems.push(at.to("timeouts").to(key).problem(problem));
+        }
+    }
+    if !(0.0..1e6).contains(&arm.max_retry_wait_s) {
+        let problem = "`max_retry_wait_s` must be a number of seconds from 0";
+        problems.push(at.to("max_retry_wait_s").problem(problem));
+    }
+    let rates = [
+        (
+            "requests_per_minute",
+            arm.rate.requests_per_minute == Some(0),
+        ),
+        ("tokens_per_minute", arm.rate.tokens_per_minute == Some(0)),
+        ("concurrency", arm.concurrency == Some(0)),
+    ];
+    for (key, _) in rates.into_iter().filter(|(_, is_zero)| *is_zero) {
+        let at = match key {
+            "concurrency" => at.to(key),
+            _ => at.to("rate").to(key),
+        };
+        problems.push(at.problem(format!("`{key}` must be at least 1")));
+    }
+}
+
+/// What is wrong with the URL of an endpoint.
+pub fn url_problem(url: &str) -> Option<String> {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    match rest {
+        None => Some(format!("`{url}` is not a URL with http:// or https://")),
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            Some(format!("`{url}` names no host"))
+        }
+        Some(rest)
+            if rest
+                .split('/')
+                .next()
+                .is_some_and(|host| host.contains('@')) =>
+        {
+            Some("the URL holds a user or key; keys come from the environment".to_owned())
+        }
+        Some(_) => None,
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

@@ -1,0 +1,128 @@
+//! Fields that servers of one protocol write in different ways.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::model::chat::ToolCall;
+
+/// Reads `content`: a text, null, or a list of parts of which those of type `text` are joined. Parts
+/// of other types are dropped unread, as some hold reasoning.
+pub(super) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
+    input.deserialize_any(TextVisitor)
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, null or a list of parts")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Some(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
+        let mut joined: Option<String> = None;
+        while let Some(part) = parts.next_element::<Part>()? {
+            if let (true, Some(text)) = (part.kind == "text", part.text) {
+                joined.get_or_insert_default().push_str(&text);
+            }
+        }
+        Ok(joined)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Err(serde::de::Error::custom("an object as content"))
+    }
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// The arguments of a call as text: what a JSON text says, or a JSON value as it is written; `{}` if
+/// there are none.
+pub(super) fn arguments(raw: Option<&RawValue>) -> String {
+    let Some(raw) = raw.map(RawValue::get) else {
+        return "{}".to_owned();
+    };
+    if raw.starts_with('"') {
+        return serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned());
+    }
+    raw.to_owned()
+}
+
+/// Makes the ids of a reply's calls different where they are not; the first keeps its own.
+pub(super) fn tell_apart(calls: &mut [ToolCall]) {
+    for i in 1..calls.len() {
+        let (earlier, rest) = calls.split_at_mut(i);
+        while earlier.iter().any(|call| call.id == rest[0].id) {
+            rest[0].id.push_str(&format!("_{i}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Holder {
+        #[serde(default, deserialize_with = "text")]
+        content: Option<String>,
+    }
+
+    #[test]
+    fn content_is_read_in_every_form() {
+        let read = |body: &str| serde_json::from_str::<Holder>(body).map(|h| h.content);
+        assert_eq!(
+            read(r#"{"content":"a\n"}"#).unwrap().as_deref(),
+            Some("a\n")
+        );
+        assert_eq!(read(r#"{"content":null}"#).unwrap(), None);
+        assert_eq!(read("{}").unwrap(), None);
+        let parts = r#"{"content":[{"type":"thinking","thinking":[{}]},{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
+        assert_eq!(read(parts).unwrap().as_deref(), Some("ab"));
+        assert!(read(r#"{"content":{"a":1}}"#).is_err());
+        assert!(read(r#"{"content":7}"#).is_err());
+    }
+
+    #[test]
+    fn arguments_are_handed_on_as_text() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        assert_eq!(arguments(Some(&raw(r#""{\"a\": 1""#))), r#"{"a": 1"#);
+        assert_eq!(arguments(Some(&raw(r#"{"a": 1}"#))), r#"{"a": 1}"#);
+        assert_eq!(arguments(None), "{}");
+    }
+
+    #[test]
+    fn calls_with_one_id_are_told_apart() {
+        let call = |id: &str| ToolCall {
+            id: id.into(),
+            name: "f".into(),
+            arguments: String::new(),
+        };
+        let mut calls = ["a", "a", "b", "a"].map(call);
+        tell_apart(&mut calls);
+        assert_eq!(calls.map(|call| call.id), ["a", "a_1", "b", "a_3"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! The protocols behind one face.
+
+use reqwest::Url;
+use serde_json::{Map, Value};
+
+use crate::model::arm::Protocol;
+use crate::model::chat::{ChatRequest, Completion};
+
+use super::failure::Failed;
+use super::{anthropic, anthropic_stream, openai, openai_stream};
+
+/// The body of a request.
+pub(super) fn encode(
+    protocol: Protocol,
+    model: &str,
+    params: &Map<String, Value>,
+    stream: bool,
+    request: &ChatRequest,
+) -> serde_json::Result<Vec<u8>> {
+    match protocol {
+        Protocol::Openai => openai::encode(model, params, stream, request),
+        Protocol::Anthropic => anthropic::encode(model, params, stream, request),
+    }
+}
+
+/// Reads a reply in one piece.
+pub(super) fn parse(protocol: Protocol, body: &[u8]) -> Result<Completion, Failed> {
+    match protocol {
+        Protocol::Openai => openai::parse(body),
+        Protocol::Anthropic => anthropic::parse(body),
+    }
+}
+
+/// Keys of a request that are not the arm's to set.
+pub(super) fn reserved(protocol: Protocol) -> &'static [&'static str] {
+    match protocol {
+        Protocol::Openai => &openai::RESERVED,
+        Protocol::Anthropic => &anthropic::RESERVED,
+    }
+}
+
+/// Where requests go: the path of the protocol after that of the base, whose query stays.
+pub(super) fn target(protocol: Protocol, base: &Url) -> Url {
+    let path = base.path().trim_end_matches('/');
+    let ends = |end: &str| path.ends_with(end);
+    let added = match protocol {
+        Protocol::Openai if ends("/chat/completions") => "",
+        Protocol::Openai => "/chat/completions",
+        Protocol::Anthropic if ends("/v1/messages") => "",
+        Protocol::Anthropic if ends("/v1") => "/messages",
+        Protocol::Anthropic => "/v1/messages",
+    };
+    let mut url = base.clone();
+    url.set_path(&format!("{path}{added}"));
+    url
+}
+
+/// A streamed reply that is being put together.
+pub(super) enum Assembly {
+    Openai(openai_stream::Assembly),
+    Anthropic(anthropic_stream::Assembly),
+}
+
+impl Assembly {
+    pub fn new(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Openai => Self::Openai(Default::default()),
+            Protocol::Anthropic => Self::Anthropic(Default::default()),
+        }
+    }
+
+    /// Takes one event; true if it was the last.
+    pub fn take(&mut self, data: &[u8]) -> Result<bool, Failed> {
+        match self {
+            Self::Openai(assembly) => assembly.take(data),
+            Self::Anthropic(assembly) => assembly.take(data),
+        }
+    }
+
+    /// The whole reply.
+    pub fn finish(self) -> Result<Completion, Failed> {
+        match self {
+            Self::Openai(assembly) => assembly.finish(),
+            Self::Anthropic(assembly) => assembly.finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_is_added_once_and_the_query_stays() {
+        let to = |protocol, base: &str| target(protocol, &base.parse().unwrap()).to_string();
+        let openai = |base| to(Protocol::Openai, base);
+        assert_eq!(openai("https://h/v1"), "https://h/v1/chat/completions");
+        assert_eq!(openai("https://h/v1/"), "https://h/v1/chat/completions");
+        assert_eq!(
+            openai("https://h/d?api-version=1"),
+            "https://h/d/chat/completions?api-version=1"
+        );
+        assert_eq!(
+            openai("https://h/v1/chat/completions"),
+            "https://h/v1/chat/completions"
+        );
+        let anthropic = |base| to(Protocol::Anthropic, base);
+        assert_eq!(anthropic("https://h"), "https://h/v1/messages");
+        assert_eq!(anthropic("https://h/v1"), "https://h/v1/messages");
+        assert_eq!(anthropic("https://h/v1/messages"), "https://h/v1/messages");
+    }
+}
