@@ -16,7 +16,7 @@ use crate::stats::panel::{Vote, majority_vote};
 /// If the panel has an even number of judges, or names one without verdicts.
 pub fn panel(members: &[String], verdicts: &[Verdict], scale: &Scale) -> Result<Vec<Verdict>> {
     let distinct: BTreeSet<&String> = members.iter().collect();
-    if distinct.len() % 2 == 0 || distinct.len() < members.len() || members.len() < 3 {
+    if distinct.len().is_multiple_of(2) || distinct.len() < members.len() || members.len() < 3 {
         return Err(Error::input(
             "a panel is an odd number of different judges, three or more",
         ));

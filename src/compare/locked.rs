@@ -9,9 +9,13 @@ use crate::model::metric::Metric;
 impl Comparing<'_> {
     /// Whether arms, margin, level, schedule and interval of a comparison are those that were locked.
     pub(super) fn comparison_is_locked(&self, metric: &Metric, margin: Option<f64>) -> bool {
+        self.same_as_locked() && self.holds(|locked, _| margin_of(locked, metric) == margin)
+    }
+
+    /// Whether arms, level, schedule and interval are those that were locked.
+    pub(super) fn same_as_locked(&self) -> bool {
         self.holds(|locked, decision| {
-            margin_of(locked, metric) == margin
-                && locked.baseline == decision.baseline
+            locked.baseline == decision.baseline
                 && locked.candidate == decision.candidate
                 && locked.alpha == decision.alpha
                 && locked.schedule == decision.schedule

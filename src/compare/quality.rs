@@ -9,7 +9,7 @@ use super::table::Comparing;
 use crate::base::Result;
 use crate::estimate::{Context, JudgedTrial, QualityCells, Segment, corrected};
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec};
-use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus};
+use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus, RobustnessRow};
 use crate::model::judged::{Drawn, JudgeColumn, StandingState};
 use crate::model::measure::Dimension;
 use crate::model::metric::{Contrast, Direction};
@@ -17,6 +17,8 @@ use crate::model::score::ScoreTable;
 use crate::stats::correction::{
     CorrectedDifference, LabelledPair, PairedTask, TaskFrame, ppi_paired_bp_hall,
 };
+use crate::stats::paired::bp_hall;
+use crate::stats::sample::Paired;
 use crate::stats::units::Weights;
 use crate::stats::{Level, Limits, Status};
 
@@ -28,8 +30,17 @@ pub(super) struct JudgedContrast<'a> {
     column: &'a JudgeColumn,
     segment: Option<String>,
     found: CorrectedDifference,
+    /// What the judge alone says, which nobody checked.
+    naive: Naive,
     missing: MissingState,
     unpaired: usize,
+}
+
+/// The uncorrected difference of two arms.
+#[derive(Clone, Copy)]
+struct Naive {
+    value: Option<f64>,
+    limits: Option<Limits>,
 }
 
 impl JudgedContrast<'_> {
@@ -54,6 +65,8 @@ pub struct JudgedComparison {
     pub input: DecideInput,
     /// The decision.
     pub decision: Decision,
+    /// What the judge's own difference would say; over all tasks only.
+    pub uncorrected: Option<RobustnessRow>,
 }
 
 /// The judge that a rule or margin on quality means where it names none: the only one, or the one that
@@ -151,8 +164,15 @@ fn contrast<'a>(
         .lower
         .zip(found.upper)
         .map(|(lower, upper)| Limits { lower, upper });
+    let differences: Vec<f64> = tasks.iter().map(|t| t.judge).collect();
+    let paired_alone = Paired::new(&differences, clusters.as_deref(), &weights)?;
+    let alone = bp_hall(&paired_alone, context.level, false);
     Ok(JudgedContrast {
         column,
+        naive: Naive {
+            value: alone.estimate,
+            limits: alone.limits(),
+        },
         segment: segment.name.clone(),
         missing: missing(context, a, b, segment, limits),
         unpaired: segment.tasks.len() - paired.len(),
@@ -248,15 +268,50 @@ pub(super) fn finish(
         status: found.status,
         n_c: None,
         judge: judge_state(column, &[comparing.a, comparing.b]),
-        schedule: comparing.schedule,
+        schedule: comparing.schedule_of(Dimension::Quality),
         missing: Some(*missing),
     };
     let decision = decide(&input);
     let row = row(context, comparing, contrast, &input, &decision);
+    let uncorrected = contrast
+        .segment
+        .is_none()
+        .then(|| uncorrected(contrast, &input, &row));
     JudgedComparison {
         row,
         input,
         decision,
+        uncorrected,
+    }
+}
+
+/// What the word would be if the judge were believed: its own difference, with no certificate asked for.
+fn uncorrected(
+    contrast: &JudgedContrast,
+    input: &DecideInput,
+    row: &ComparisonRow,
+) -> RobustnessRow {
+    let Naive { value, limits } = contrast.naive;
+    let believed = DecideInput {
+        interval: limits,
+        status: if limits.is_some() {
+            Status::Ok
+        } else {
+            Status::NotEstimable
+        },
+        judge: JudgeState::NotNeeded,
+        ..input.clone()
+    };
+    let decision = super::word_of(decide(&believed).word);
+    RobustnessRow {
+        dimension: Dimension::Quality,
+        metric: row.metric.clone(),
+        reading: "uncorrected_judge".to_owned(),
+        value,
+        low: limits.map(|l| l.lower),
+        high: limits.map(|l| l.upper),
+        decision,
+        changes: decision != row.decision,
     }
 }
 
@@ -288,6 +343,7 @@ fn row(
         found,
         missing,
         unpaired,
+        ..
     } = contrast;
     let word = super::word_of(decision.word);
     let mut notices: Vec<String> = decision.notices.iter().map(|n| n.code.clone()).collect();

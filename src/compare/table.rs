@@ -49,7 +49,7 @@ impl Comparing<'_> {
     }
 
     /// The schedule as a dimension sees it.
-    fn schedule_of(&self, dimension: Dimension) -> ScheduleState {
+    pub(super) fn schedule_of(&self, dimension: Dimension) -> ScheduleState {
         let moved = |d: &Drifted| d.row.positive && d.units.is_none();
         match self.schedule {
             ScheduleState::Ok if self.screen_of(dimension).is_some_and(moved) => {
@@ -97,20 +97,6 @@ pub struct Comparisons {
     pub compared: Vec<Compared>,
     /// On quality, by judge.
     pub judged: Vec<JudgedComparison>,
-}
-
-impl Comparing<'_> {
-    /// Whether arms, level, schedule and interval are those that were locked.
-    pub(super) fn same_as_locked(&self) -> bool {
-        self.locked.is_some_and(|locked| {
-            let decision = self.decision;
-            locked.baseline == decision.baseline
-                && locked.candidate == decision.candidate
-                && locked.alpha == decision.alpha
-                && locked.schedule == decision.schedule
-                && locked.strict == decision.strict
-        })
-    }
 }
 
 /// Compares two arms on every compared metric that was measured in one of them, in every segment.

@@ -215,8 +215,8 @@ impl ColumnMap {
     pub(crate) fn with_prefix(&self, prefix: &str) -> Vec<(String, String)> {
         let rest = |k: &String| k.strip_prefix(prefix).map(str::to_owned);
         self.0
-            .iter()
-            .filter_map(|(k, _)| Some((k.clone(), rest(k)?)))
+            .keys()
+            .filter_map(|k| Some((k.clone(), rest(k)?)))
             .collect()
     }
 

@@ -226,7 +226,8 @@ pub struct RobustnessRow {
     pub dimension: Dimension,
     /// Metric.
     pub metric: String,
-    /// The other rule: `missing_as_failure`, `first_trial_only`, `pooled_trials` or `paired_t`.
+    /// The other rule: `missing_as_failure`, `first_trial_only`, `pooled_trials`, `paired_t` or
+    /// `uncorrected_judge`.
     pub reading: String,
     /// Point estimate of the contrast.
     pub value: Option<f64>,

@@ -156,11 +156,14 @@ fn word(table: &ScoreTable) -> (DecisionWord, Option<String>, EstimateStatus) {
         decision: &decision,
         locked: None,
         schedule: ScheduleState::Ok,
+        drift: &[],
         seed: Seed(7),
     };
     let found = compare(table, &context(table), &whole(table), &comparing).unwrap();
     assert_eq!(found.judged.len(), 1);
     let row = &found.judged[0].row;
+    let believed = found.judged[0].uncorrected.as_ref().unwrap();
+    assert!(believed.low.unwrap() <= believed.value.unwrap());
     (row.decision, row.reason.clone(), row.status)
 }
 

@@ -214,6 +214,8 @@ impl<'a> Evaluation<'a> {
         };
         report.gate = judge(&bench)?;
         report.robustness = robustness(&self.table, context, &comparing, &compared)?;
+        let uncorrected = judged.iter().filter_map(|j| j.uncorrected.clone());
+        report.robustness.extend(uncorrected);
         report.screens = screened
             .into_iter()
             .map(|s| s.row)

@@ -63,6 +63,10 @@ const READINGS: &[(&str, &str)] = &[
     ("first_trial_only", "first trial of each task only"),
     ("pooled_trials", "trials pooled as if independent"),
     ("paired_t", "t interval on task differences"),
+    (
+        "uncorrected_judge",
+        "the judge is believed, its errors are not corrected",
+    ),
 ];
 
 /// The word of a comparison.
