@@ -113,7 +113,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
         text.push_str(&comparison_line(comparison));
     }
     text.push_str(&not_measured(&done.report.estimates));
-    if gate.rules.is_empty() {
+    if gate.result == "none" {
         text.push_str("gate: none; the suite declares no rules, so nothing was decided\n");
     } else {
         for rule in &gate.rules {

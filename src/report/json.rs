@@ -85,6 +85,7 @@ mod tests {
             "input_differs",
             "live",
             "notices",
+            "preflight",
             "reporting_rules",
             "robustness",
             "rules",
