@@ -67,6 +67,7 @@ fn planned(trials: u32) -> (Suite, Plan) {
         suite: suite.spec.id.clone(),
         suite_version: "1".to_owned(),
         suite_digest: suite.digest.clone(),
+        files: None,
         tasks: suite
             .tasks
             .iter()

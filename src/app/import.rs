@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::recorded::{self, Count, ReadOptions, Recording, read_trials};
+use super::recorded::{self, Count, Numbering, ReadOptions, Recording, read_trials};
 use super::{Talk, grade, suite_of_run};
 use crate::base::{ArmId, Digest, Error, Result, SuiteId, TaskId};
 use crate::load;
@@ -57,7 +57,7 @@ pub struct Imported {
 pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
     let mut source = source(command)?;
     let survey = survey(command, &source)?;
-    source.first_index = survey.first_index();
+    source.first_index = survey.numbering.first();
     let (store, suite) = open_or_create(command, &survey)?;
     let plan = Plan {
         body: extended(command, &survey, &suite, store.plan()),
@@ -131,10 +131,7 @@ struct Survey {
     arms: BTreeMap<ArmId, u32>,
     tasks: Vec<TaskId>,
     metadata: BTreeMap<TaskId, BTreeMap<String, String>>,
-    /// Least trial number; `None` if no trial has one.
-    least: Option<u32>,
-    /// Whether some trial has no number.
-    unnumbered: bool,
+    numbering: Numbering,
 }
 
 fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
@@ -152,11 +149,6 @@ fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
 }
 
 impl Survey {
-    /// The number that the source gives the first trial of a task: 1 where it counts from 1.
-    fn first_index(&self) -> u32 {
-        u32::from(self.least == Some(1) && !self.unnumbered)
-    }
-
     fn add(
         &mut self,
         command: &ImportCommand,
@@ -171,10 +163,7 @@ impl Survey {
         *count += 1;
         let most = self.arms.entry(arm).or_default();
         *most = (*most).max(*count);
-        match trial.index {
-            Some(index) => self.least = Some(self.least.map_or(index, |l| l.min(index))),
-            None => self.unnumbered = true,
-        }
+        self.numbering.see(trial.index);
         match self.metadata.get(&trial.task) {
             None => {
                 self.tasks.push(trial.task.clone());

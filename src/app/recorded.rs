@@ -182,20 +182,38 @@ fn put_counting_from(
     Ok(count)
 }
 
+/// The numbers that a source gives its trials.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Numbering {
+    least: Option<u32>,
+    unnumbered: bool,
+}
+
+impl Numbering {
+    /// Takes the number of one trial, if it has one.
+    pub(super) fn see(&mut self, index: Option<u32>) {
+        match index {
+            Some(index) => self.least = Some(self.least.map_or(index, |least| least.min(index))),
+            None => self.unnumbered = true,
+        }
+    }
+
+    /// The number of the first trial of a task: 1 where all trials are numbered and none is 0.
+    pub(super) fn first(self) -> u32 {
+        u32::from(self.least == Some(1) && !self.unnumbered)
+    }
+}
+
 /// Whether a source numbers all its trials, from 1.
 fn counts_from_one(source: &Recording) -> Result<bool> {
-    let mut least: Option<u32> = None;
-    let mut unnumbered = false;
+    let mut numbering = Numbering::default();
     for path in &source.paths {
         read_trials(path, &source.options, &mut |trial| {
-            match trial.index {
-                Some(index) => least = Some(least.map_or(index, |l| l.min(index))),
-                None => unnumbered = true,
-            }
+            numbering.see(trial.index);
             Ok(())
         })?;
     }
-    Ok(least == Some(1) && !unnumbered)
+    Ok(numbering.first() == 1)
 }
 
 struct Importing<'a> {

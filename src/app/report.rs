@@ -6,7 +6,7 @@ use super::evaluate::Evaluation;
 use super::{Decided, Talk, disagreements};
 use crate::base::{Error, ErrorKind, Result};
 use crate::compare::gate::GateResult;
-use crate::model::report::{PreflightRow, Report};
+use crate::model::report::PreflightRow;
 use crate::plan::PlanOptions;
 use crate::report;
 use crate::store::{FileFolder, RunStore};
@@ -109,14 +109,4 @@ fn damaged(error: Error) -> Error {
         .hint("`assize verify RUN` lists what does not match; `assize grade RUN` grades again"),
         _ => error,
     }
-}
-
-/// The report of a run that was written before; for tests and scripts.
-///
-/// # Errors
-///
-/// If it is not of this version's contract.
-pub fn read(bytes: &[u8]) -> Result<Report> {
-    serde_json::from_slice(bytes)
-        .map_err(|e| Error::input(format!("not a report of this version: {e}")))
 }

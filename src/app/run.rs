@@ -167,7 +167,9 @@ fn execute(
         schedule: Box::new(missing),
         options,
     };
+    store.begin_session()?;
     let executed = live::run(store, job, watch)?;
+    store.end_session()?;
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
     });

@@ -223,9 +223,13 @@ pub struct PlanArgs {
     /// Cost of preparing one more task, in US dollars
     #[arg(long)]
     pub task_cost: Option<f64>,
-    /// Cost of one trial in both arms together, in US dollars. Default: the pilot's
+    /// Cost of one trial in both arms together, in US dollars. Default: by the prices of `--arms`, else as
+    /// the pilot recorded it
     #[arg(long)]
     pub trial_cost: Option<f64>,
+    /// arms.yaml whose prices turn the pilot's tokens into the cost of a trial
+    #[arg(long, requires = "pilot")]
+    pub arms: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -247,11 +251,14 @@ pub enum StatsCommand {
 
 #[derive(Debug, clap::Args)]
 pub struct CoverageArgs {
-    /// Method id, e.g. sen_cp or bp_hall
+    /// Method id, e.g. sen_cp or bp_hall; an unknown one lists all
     #[arg(long)]
     pub method: String,
-    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, difficulty, clusters,
-    /// differences, breaks, difference-clusters, amounts, judged
+    /// Named grid of designs: rates, rates-small, pass-k, always-fail, bimodal, graded, difficulty,
+    /// clusters, differences, breaks, difference-clusters, amounts, counts, recovery, judged,
+    /// judged-levels, judged-levels-quota, judged-pairs, judged-tasks, judged-tasks-pool,
+    /// judged-tasks-weighted, times, times-clustered, sequences, sequences-even, sequences-loss,
+    /// agreement, agreement-tasks
     #[arg(long, conflicts_with = "cells")]
     pub grid: Option<String>,
     /// JSON file with one design, or an array of designs
@@ -285,12 +292,8 @@ impl PlanArgs {
         let stated = match self.variances[..] {
             [] => None,
             [difference, within_a, within_b] if self.variances.iter().all(|v| *v >= 0.0) => {
-                Some(app::sizing::Variances {
-                    difference,
-                    within_a,
-                    within_b,
-                    tasks_per_unit: 1.0,
-                })
+                let stated = app::sizing::Variances::stated(difference, within_a, within_b);
+                Some(stated)
             }
             _ => {
                 return Err(
@@ -316,6 +319,7 @@ impl PlanArgs {
             stated,
             task_cost: self.task_cost,
             trial_cost: self.trial_cost,
+            arms: self.arms.clone(),
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::app::coverage::{self, CellResult};
 use crate::app::golden::{CheckedTrace, Golden};
 use crate::app::import::Imported;
 use crate::app::show::Shown;
-use crate::app::sizing::{Design, Sizing};
+use crate::app::sizing::{Design, Sizing, TrialCost};
 use crate::base::{Error, Result};
 use crate::load::Validation;
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
@@ -151,7 +151,7 @@ fn comparison_line(row: &ComparisonRow) -> String {
     let reason = row
         .reason
         .as_deref()
-        .map(|r| format!(": {}", explained(r)))
+        .map(|r| format!(": {}", explained(r, row)))
         .unwrap_or_default();
     format!(
         "{:<12} {:<20} {:>8} [{}, {}]  {}{reason}  ({better})\n",
@@ -165,8 +165,10 @@ fn comparison_line(row: &ComparisonRow) -> String {
 }
 
 /// A reason with what can be done about it, where something can.
-fn explained(reason: &str) -> String {
+fn explained(reason: &str, row: &ComparisonRow) -> String {
+    let drift = row.notices.iter().any(|notice| notice == "drift");
     match reason {
+        "schedule" if drift => "schedule (the arms moved against each other during the run: the report's drift screen says how far)".to_owned(),
         "schedule" => "schedule (the arms did not run alternately; if time of day played no part, declare `schedule: assumed` under `decision`, or give --assume-schedule when the run is made)".to_owned(),
         other => other.to_owned(),
     }
@@ -358,8 +360,12 @@ pub fn coverage(cells: &[CellResult], format: Format) -> Result<u8> {
     }
     if let Some(summary) = coverage::summary(cells) {
         talk(&format!(
-            "{} cells: coverage at least {:.4}, mean {:.4}, largest one-sided miss {:.4}",
-            summary.cells, summary.min_coverage, summary.mean_coverage, summary.largest_miss
+            "{} cells: coverage at least {:.4}, mean {:.4}, largest one-sided miss {:.4}, no interval in at most {:.4}",
+            summary.cells,
+            summary.min_coverage,
+            summary.mean_coverage,
+            summary.largest_miss,
+            summary.most_undefined
         ));
     }
     Ok(0)
@@ -371,24 +377,25 @@ pub fn sizing(found: &Sizing, format: Format) -> Result<u8> {
         json(found)?;
         return Ok(0);
     }
-    let v = &found.variances;
     let mut text = format!(
-        "{} at margin {}, {:.0} % interval, power {}, assumed loss {}\nvariances ({}): of the true difference {:.4}, of a trial {:.4} and {:.4}\n",
+        "{} at margin {}, {:.0} % interval, power {}, assumed loss {}\n",
         found.metric,
         found.margin,
         100.0 * found.level,
         found.power,
-        found.assumed_loss,
-        found.variances_from,
-        v.difference,
-        v.within_a,
-        v.within_b
+        found.assumed_loss
     );
+    text.push_str(&variances_line(found));
+    found
+        .trial_costs
+        .iter()
+        .for_each(|cost| text.push_str(&trial_cost_line(cost)));
     let line = |d: &Design| {
         let mde = d.mde.map_or("–".to_owned(), |m| format!("{m:.4}"));
         let cost = d.cost.map_or(String::new(), |c| format!(", cost {c:.2}"));
+        let bound = if d.at_most { " (at most)" } else { "" };
         format!(
-            "{} tasks × {} trials: detectable {mde}, {} trials in both arms{cost}\n",
+            "{} tasks × {} trials: detectable {mde}, {} trials in both arms{cost}{bound}\n",
             d.tasks, d.trials, d.trials_in_all
         )
     };
@@ -396,9 +403,38 @@ pub fn sizing(found: &Sizing, format: Format) -> Result<u8> {
     for design in &found.needed {
         text.push_str(&format!("needed: {}", line(design)));
     }
+    if let Some(unknown) = &found.unknown {
+        text.push_str(&format!("not known: {unknown}\n"));
+    }
     text.push_str(&found.advice);
     print(&text)?;
     Ok(0)
+}
+
+fn variances_line(found: &Sizing) -> String {
+    let v = &found.variances;
+    let part =
+        |variance: Option<f64>| variance.map_or("not known".to_owned(), |v| format!("{v:.4}"));
+    format!(
+        "variances ({}): of the true difference {}, of a trial {} and {}, of the difference of two trials {:.4}\n",
+        found.variances_from,
+        part(v.difference),
+        part(v.within_a),
+        part(v.within_b),
+        v.one_trial
+    )
+}
+
+fn trial_cost_line(cost: &TrialCost) -> String {
+    let source = match cost.source {
+        "prices" => "the pilot's tokens at the prices of the arms file",
+        "recorded" => "as the pilot recorded it",
+        other => other,
+    };
+    match cost.baseline.zip(cost.candidate) {
+        Some((a, b)) => format!("a trial costs {a:.4} + {b:.4} ({source})\n"),
+        None => format!("a trial costs {:.4} in both arms ({source})\n", cost.both),
+    }
 }
 
 /// Prints the ids of all methods of the calculator.

@@ -3,7 +3,9 @@
 pub mod contrast;
 pub mod decision;
 pub mod drift;
+pub mod futility;
 pub mod gate;
+mod locked;
 pub mod orient;
 pub mod robustness;
 pub mod rules;

@@ -223,7 +223,7 @@ fn on_rate(
         RuleKind::MaxRate => Kind::MaxRate { rate, bound },
         _ => Kind::MinRate { rate, bound },
     };
-    let locked = is_locked(bench, spec);
+    let locked = bench.comparing.rate_rule_is_locked(spec);
     let result = rule(&Rule {
         kind,
         status: estimate.status,
@@ -277,16 +277,6 @@ fn p_missing(bench: &Bench, metric: &Metric) -> Option<f64> {
         .iter()
         .find(|c| c.metric == *metric && c.row.segment.is_none());
     found.and_then(|c| c.found.missing.p_missing)
-}
-
-/// A rate rule is locked if the same rule stands in the locked decision.
-fn is_locked(bench: &Bench, spec: &RuleSpec) -> bool {
-    bench.comparing.locked.is_some_and(|locked| {
-        locked.rules.contains(spec)
-            && locked.candidate == bench.comparing.decision.candidate
-            && locked.gate_alpha == bench.comparing.decision.gate_alpha
-            && locked.alpha == bench.comparing.decision.alpha
-    })
 }
 
 fn on_screen(bench: &Bench, compared: &Compared) -> (RuleResult, Option<String>) {

@@ -373,7 +373,7 @@ fn row(
         decision: word,
         reason: decision.reason.clone(),
         notices,
-        locked: is_locked(comparing, metric, margin),
+        locked: comparing.comparison_is_locked(metric, margin),
         primary: p_adjusted.is_some(),
         settle: None,
     }
@@ -384,19 +384,6 @@ fn p_method(metric: &Metric) -> &'static str {
         Contrast::Difference => "bp_hall_p",
         Contrast::Ratio => "ratio_of_means_jackknife",
     }
-}
-
-/// Whether arms, margin, level and schedule are those that were locked.
-fn is_locked(comparing: &Comparing, metric: &Metric, margin: Option<f64>) -> bool {
-    comparing.locked.is_some_and(|locked| {
-        let decision = comparing.decision;
-        margin_of(locked, metric) == margin
-            && locked.baseline == decision.baseline
-            && locked.candidate == decision.candidate
-            && locked.alpha == decision.alpha
-            && locked.schedule == decision.schedule
-            && locked.strict == decision.strict
-    })
 }
 
 /// Mean cost of one more task in both arms, where both record cost.

@@ -48,6 +48,26 @@ pub fn arms(file: &Path, content: ContentDigest) -> Result<Vec<Arm>> {
     }
 }
 
+/// The arms of a file with their prices, in the order of their names; what arms recorded is not read.
+///
+/// # Errors
+///
+/// All problems at once, each with file and line.
+pub fn prices(file: &Path) -> Result<Vec<(ArmId, Option<Price>)>> {
+    let mut problems = vec![];
+    let read = read(file, &mut problems);
+    if !problems.is_empty() {
+        return Err(combined(file, problems));
+    }
+    let price = |found: FoundArm| {
+        // A price needs no recorded bytes.
+        let arm = Arm::new(found.id, found.spec, None);
+        let price = arm.price();
+        (arm.id, price)
+    };
+    Ok(read.sound.into_iter().map(price).collect())
+}
+
 /// Lists all problems of an arms file, without reading what the arms recorded.
 pub fn validate_arms(file: &Path) -> Vec<Error> {
     let mut problems = vec![];

@@ -27,7 +27,7 @@ mod yaml;
 
 use std::path::Path;
 
-pub use arms::{ContentDigest, arms, url_problem, validate_arms};
+pub use arms::{ContentDigest, arms, prices, url_problem, validate_arms};
 pub use files::files_digest;
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use script::{script, validate_script};

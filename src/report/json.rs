@@ -77,6 +77,7 @@ mod tests {
             "accounting",
             "arms",
             "comparisons",
+            "drift",
             "environment",
             "estimates",
             "format",

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::stats::special::{t_quantile, t_two_sided};
-use crate::stats::sum::{mean, variance};
+use crate::stats::sum::{deviation_of, mean_of};
 use crate::stats::{Level, Limits};
 
 /// A mean with a t interval; everything undefined is `None` with a reason.
@@ -71,15 +71,20 @@ impl MeanEstimate {
 /// Student's t interval for a mean of independent values.
 ///
 /// `too_few_units` with fewer than two values, `zero_variance` where all are equal, `out_of_range`
-/// where the mean or the squares are beyond floating point. Near the ends
+/// where the mean or the deviation is beyond floating point. Near the ends
 /// of a bounded scale its coverage is far below nominal.
 ///
 /// Source: Student 1908.
 pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
-    let Some(centre) = mean(values) else {
+    t_mean_of(values.iter().copied(), level)
+}
+
+/// [`t_mean`] of values that are made on the way, so that nothing is collected.
+pub(crate) fn t_mean_of(values: impl Iterator<Item = f64> + Clone, level: Level) -> MeanEstimate {
+    let Some(centre) = mean_of(values.clone()) else {
         return MeanEstimate::undefined("no_values");
     };
-    let Some(spread) = variance(values) else {
+    let Some(spread) = deviation_of(values.clone()) else {
         let reason = Some("too_few_units");
         return MeanEstimate {
             estimate: Some(centre),
@@ -93,13 +98,17 @@ pub fn t_mean(values: &[f64], level: Level) -> MeanEstimate {
             ..MeanEstimate::undefined("out_of_range")
         };
     }
-    let n = values.len() as f64;
+    let n = values.count() as f64;
     // Equal values may differ in the last digit after a division.
-    let se = if spread <= (1e-14 * centre).powi(2) {
-        0.0
-    } else {
-        (spread / n).sqrt()
-    };
+    let equal = spread <= 1e-14 * centre.abs();
+    let se = if equal { 0.0 } else { spread / n.sqrt() };
+    if se == 0.0 && !equal {
+        // The values differ by less than the smallest number that could be their error.
+        return MeanEstimate {
+            estimate: Some(centre),
+            ..MeanEstimate::undefined("out_of_range")
+        };
+    }
     MeanEstimate::from_se(centre, se, n - 1.0, level)
 }
 
@@ -108,13 +117,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squares_that_overflow_are_not_equal_values() {
-        let got = t_mean(&[1e200, -1e200, 3e200], Level::p95());
-        assert_eq!(
-            (got.lower, got.p, got.reason),
-            (None, None, Some("out_of_range"))
-        );
-        assert_eq!(got.estimate, Some(1e200));
+    fn values_whose_squares_are_beyond_floating_point_have_their_interval() {
+        let plain = t_mean(&[1.0, -1.0, 3.0], Level::p95());
+        for size in [1e-300, 1e-200, 1e200] {
+            let got = t_mean(&[size, -size, 3.0 * size], Level::p95());
+            let ratio = got.upper.unwrap() / size / plain.upper.unwrap();
+            assert!((ratio - 1.0).abs() < 1e-13, "{size}: {got:?}");
+            assert!((got.p.unwrap() - plain.p.unwrap()).abs() < 1e-13);
+        }
+        let least = f64::from_bits(1);
+        let got = t_mean(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, least], Level::p95());
+        assert_eq!((got.lower, got.reason), (None, Some("out_of_range")));
         let none = t_mean(&[1.7e308; 3], Level::p95());
         assert_eq!((none.estimate, none.reason), (None, Some("out_of_range")));
     }

@@ -38,7 +38,8 @@ pub struct SignFlip {
 /// Beyond 20 non-zero values `draws` random patterns (at least 9999) give (1+#)/(1+draws), never
 /// 0, the same at any thread count. All zeros give 1. The smallest possible two-sided p with n
 /// units is 2/2ⁿ. Ties are forgiven 1e-9; |d| ≤ 1e-12 is zero. Assumes that under the null the
-/// differences are symmetric: a sensitivity line, never the p that is adjusted.
+/// differences are symmetric: a sensitivity line, never the p that is adjusted. Differences near the
+/// largest number there is are shrunk first, so that no sum of them overflows; NaN counts as zero.
 ///
 /// # Examples
 ///
@@ -47,11 +48,12 @@ pub struct SignFlip {
 /// assert_eq!(sign_flip(&[-0.1, -0.1], Seed(1), 9999).p_two_sided, 0.5);
 /// ```
 pub fn sign_flip(differences: &[f64], seed: Seed, draws: u64) -> SignFlip {
-    let sizes: Vec<f64> = differences
+    let mut sizes: Vec<f64> = differences
         .iter()
         .copied()
         .filter(|d| d.abs() > 1e-12)
         .collect();
+    within_range(&mut sizes);
     let total = sum(sizes.iter().copied());
     if sizes.len() <= EXACT_UP_TO {
         return exact(&sizes, total);
@@ -83,6 +85,17 @@ pub fn clustered_sign_flip(
     let units = Units::new(&vec![1; differences.len()], clusters, &Weights::EqualTask)?;
     let sums: Vec<f64> = units.sums(|i| differences[i]).collect();
     Ok(sign_flip(&sums, seed, draws))
+}
+
+/// Halves all values until none of their sums can overflow; the test does not depend on the unit.
+fn within_range(sizes: &mut [f64]) {
+    if sum(sizes.iter().map(|d| d.abs())).is_finite() {
+        return;
+    }
+    let shrink = (-(sizes.len() as f64).log2().ceil() - 1.0).exp2();
+    sizes
+        .iter_mut()
+        .for_each(|d| *d = d.clamp(-f64::MAX, f64::MAX) * shrink);
 }
 
 /// Tolerance for sums that are equal but for rounding.
@@ -177,6 +190,21 @@ fn random_pattern(sizes: &[f64], seed: Seed) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn huge_differences_neither_overflow_nor_change_the_answer() {
+        let plain = [1.0, 1.25, -0.5, 1.5, 0.75, 1.0, -0.25, 1.75];
+        let many: Vec<f64> = (0..40).map(|i| plain[i % 8]).collect();
+        for values in [plain.to_vec(), many] {
+            let huge: Vec<f64> = values.iter().map(|d| d * 1e308).collect();
+            assert_eq!(
+                sign_flip(&values, Seed(4), 9999),
+                sign_flip(&huge, Seed(4), 9999)
+            );
+        }
+        let beyond = sign_flip(&[f64::INFINITY, 1e308, 1e308], Seed(4), 9999);
+        assert_eq!((beyond.p_two_sided, beyond.p_greater), (0.25, 0.125));
+    }
 
     #[test]
     fn zeros_carry_no_information() {

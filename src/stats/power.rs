@@ -7,7 +7,7 @@ use crate::base::{Error, Result};
 use crate::stats::Level;
 use crate::stats::clustered::TaskSpread;
 use crate::stats::special::normal_quantile;
-use crate::stats::sum::{mean, variance};
+use crate::stats::sum::{mean_of, variance_of};
 use crate::stats::tolerance::at_most;
 
 /// The smallest true difference that an interval of `n_c` units shows with a given power.
@@ -116,29 +116,26 @@ pub struct VarianceComponents {
 /// `not_identifiable` without a task that has two trials, `too_few_units` with fewer than two
 /// tasks.
 pub fn variance_components(tasks: &[TaskSpread]) -> VarianceComponents {
-    let used: Vec<&TaskSpread> = tasks.iter().filter(|t| t.trials > 0).collect();
+    let used = || tasks.iter().filter(|t| t.trials > 0);
     let m = |t: &TaskSpread| f64::from(t.trials);
     let missing = |reason| VarianceComponents {
         reason: Some(reason),
         ..Default::default()
     };
-    let inside: Vec<f64> = used
-        .iter()
+    let inside = used()
         .filter(|t| t.trials > 1)
-        .map(|t| (t.squares - t.sum * t.sum / m(t)).max(0.0) / (m(t) - 1.0))
-        .collect();
-    let Some(within) = mean(&inside) else {
+        .map(|t| (t.squares - t.sum * t.sum / m(t)).max(0.0) / (m(t) - 1.0));
+    let Some(within) = mean_of(inside) else {
         return missing("not_identifiable");
     };
-    let means: Vec<f64> = used.iter().map(|t| t.sum / m(t)).collect();
-    let Some(spread) = variance(&means) else {
+    let Some(spread) = variance_of(used().map(|t| t.sum / m(t))) else {
         return VarianceComponents {
             within: Some(within),
             ..missing("too_few_units")
         };
     };
-    let inverse: Vec<f64> = used.iter().map(|t| 1.0 / m(t)).collect();
-    let between = (spread - within * mean(&inverse).unwrap_or(0.0)).max(0.0);
+    let inverse = mean_of(used().map(|t| 1.0 / m(t))).unwrap_or(0.0);
+    let between = (spread - within * inverse).max(0.0);
     let total = between + within;
     VarianceComponents {
         within: Some(within),

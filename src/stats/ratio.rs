@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::base::{Error, Result};
-use crate::stats::mean::{MeanEstimate, t_mean};
+use crate::stats::mean::{MeanEstimate, t_mean_of};
 use crate::stats::special::{t_quantile, t_two_sided};
 use crate::stats::sum::sum;
 use crate::stats::tolerance::below;
@@ -191,8 +191,8 @@ fn log_ratio(x: f64, y: f64) -> f64 {
 /// `nonpositive_amount` where some amount is 0, `out_of_range` where the ratio or its limits are
 /// beyond floating point.
 ///
-/// Unreliable under five tasks, with amounts near 0 (their logarithms dominate), and where trials per
-/// task differ much: the mean of few trials has the lower logarithm.
+/// Unreliable under five tasks (rule of thumb), with amounts near 0 (their logarithms dominate), and where
+/// trials per task differ much: the mean of few trials has the lower logarithm.
 ///
 /// # Errors
 ///
@@ -207,8 +207,8 @@ pub fn geometric_mean_ratio(a: &[f64], b: &[f64], level: Level) -> Result<LogEst
     if a.iter().chain(b).any(|&v| v <= 0.0) {
         return Ok(LogEstimate::missing(None, "nonpositive_amount"));
     }
-    let logs: Vec<f64> = a.iter().zip(b).map(|(x, y)| log_ratio(*x, *y)).collect();
-    Ok(LogEstimate::from_logs(&t_mean(&logs, level)))
+    let logs = a.iter().zip(b).map(|(x, y)| log_ratio(*x, *y));
+    Ok(LogEstimate::from_logs(&t_mean_of(logs, level)))
 }
 
 /// The mean amount with a jackknife t interval on the log (method `mean_log_jackknife`), n_w − 1
@@ -270,10 +270,10 @@ pub fn geometric_mean(values: &[f64], level: Level) -> Result<LogEstimate> {
     if values.iter().any(|&v| v <= 0.0) {
         return Ok(LogEstimate::missing(None, "nonpositive_amount"));
     }
-    let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+    let logs = values.iter().map(|v| v.ln());
     Ok(LogEstimate {
         p: None,
-        ..LogEstimate::from_logs(&t_mean(&logs, level))
+        ..LogEstimate::from_logs(&t_mean_of(logs, level))
     })
 }
 

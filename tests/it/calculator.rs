@@ -230,6 +230,31 @@ fn a_bound_rescales_differences() {
     assert_eq!(unit["p"], hundred["p"]);
 }
 
+#[test]
+fn futility_is_said_with_the_farthest_limits() {
+    let ask = |remaining: u64, margin: f64| {
+        let differences: Vec<i32> = (0..200).map(|i| if i % 2 == 0 { 1 } else { -1 }).collect();
+        let case = json!({"id": "f", "method": "betting_futility",
+            "params": {"margin": margin, "grid": 200},
+            "input": {"task_differences": differences, "remaining": remaining}});
+        calculate(&case)["result"].clone()
+    };
+    let near = ask(10, 0.05);
+    assert_eq!(near["futile"], true);
+    assert!(near["highest_lower"].as_f64() < Some(-0.05));
+    assert!(near["lowest_upper"].as_f64() > Some(-0.05));
+    assert_eq!(ask(400, 0.05)["futile"], false);
+    let (field, _) = refused(
+        "betting_futility",
+        json!({}),
+        json!({"task_differences": [0], "remaining": 2_000_000}),
+    );
+    assert_eq!(field, "input.remaining");
+    let capital = json!({"id": "n", "method": "betting_noninferiority", "params": {"margin": 0.1},
+        "input": {"task_differences": [0, -1, 0, -1, 0, -1], "remaining": 1}});
+    assert_eq!(calculate(&capital)["result"]["futile"], true);
+}
+
 mod generated {
     use super::*;
     use proptest::collection::vec;

@@ -70,7 +70,7 @@ fn without_a_limit_a_loop_ends_all_the_same() {
 fn to_pay_again_after_a_lost_reply_is_a_duplicate_although_the_outcome_passes() {
     let place = Place::new();
     place.expect(0, "init desk");
-    place.expect(1, "run desk --out run");
+    place.expect(1, "run desk/suites/starter --out run");
     let report = place.report("run");
     let lost = |arm, metric| segment(&report, arm, metric);
     let (careful, hasty) = ("careful", "hasty");

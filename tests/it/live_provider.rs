@@ -116,7 +116,8 @@ fn a_429_that_outlasts_its_retries_is_the_provider_s_and_one_that_does_not_is_no
   brief: {default: {turns: [{say: '{\"status\": \"ok\"}', error: {status: 429, times: 2, retry_after: 0}}]}}
 ";
     let endpoint = Endpoint::start(&place, models);
-    let arm = |name| chat(name, &endpoint.url(), "").replace("max_retries: 0", "max_retries: 2");
+    let named = ", headers: {x-assize-trial: '{task}/{trial}'}";
+    let arm = |name| chat(name, &endpoint.url(), named).replace("max_retries: 0", "max_retries: 2");
     suite(
         &place,
         2,

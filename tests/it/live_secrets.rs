@@ -113,10 +113,7 @@ fn neither_keys_nor_hidden_reasoning_are_stored_or_said() {
     held.insert("stdout".to_owned(), done.stdout.into_bytes());
     held.insert("stderr".to_owned(), done.stderr.into_bytes());
     for arm in ["openai", "claude-s", "tagged", "echo", "quote"] {
-        let shown = place.expect(
-            0,
-            &format!("show run --arm {arm} --task t0 --trial 0 --events"),
-        );
+        let shown = place.expect(0, &format!("show run --arm {arm} --task t0 --trial 0"));
         held.insert(format!("show {arm}"), shown.stdout.into_bytes());
     }
     assert!(held.len() > 12, "{:?}", held.keys());

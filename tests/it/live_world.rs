@@ -60,7 +60,7 @@ fn a_command_that_dies_is_the_tool_s_and_one_that_says_no_is_not() {
         ("exec sleep 60", "tool_timeout"),
         ("exec no-such-program-anywhere", "tool_not_found"),
         ("echo once upon a time", "tool_not_json"),
-        ("echo {\\\"wrote\\\": 1}", "tool_wrong_shape"),
+        ("echo '{\\\"wrote\\\": 1}'", "tool_wrong_shape"),
     ] {
         let tool = format!(
             "tools: {{act: {{command: {{run: [sh, -c, \"{script}\"], timeout_s: 0.5}}}}}}\n"
@@ -69,7 +69,7 @@ fn a_command_that_dies_is_the_tool_s_and_one_that_says_no_is_not() {
         found.excluded("act", &format!("tool:{code}"), 2);
         found.all_passed("base", 2);
     }
-    let no = "tools: {act: {command: {run: [sh, -c, \"echo {\\\\\\\"error\\\\\\\": 1}\"]}}}\n";
+    let no = "tools: {act: {command: {run: [sh, -c, \"echo '{\\\"error\\\": 1}'\"]}}}\n";
     acting(no, "").all_passed("act", 2);
 }
 
@@ -147,13 +147,13 @@ fn a_trace_cut_before_its_end_is_the_trace_s() {
             "a",
             1,
             "tool_call",
-            ", \"name\": \"act\", \"call_id\": \"c1\", \"payload\": {}",
+            ", \"capability\": \"act\", \"call_id\": \"c1\", \"payload\": {}",
         ),
         event(
             "a",
             2,
             "tool_result",
-            ", \"name\": \"act\", \"call_id\": \"c1\", \"payload\": 1",
+            ", \"capability\": \"act\", \"call_id\": \"c1\", \"payload\": 1",
         ),
         event("a", 3, "final", ", \"payload\": {\"status\": \"ok\"}"),
         event(

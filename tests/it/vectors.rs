@@ -13,18 +13,19 @@ fn is_code(reason: &str) -> bool {
         && reason.contains('_')
 }
 
-fn cases() -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/vectors");
+/// All cases of a folder beside the number of its files.
+fn cases(folder: &str) -> (Vec<Value>, usize) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|f| f.unwrap().path())
         .collect();
     files.sort();
     files.retain(|f| f.extension().is_some_and(|e| e == "json"));
-    assert_eq!(files.len(), 17);
+    let count = files.len();
     let read =
         |file| -> Vec<Value> { serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap() };
-    files.into_iter().flat_map(read).collect()
+    (files.into_iter().flat_map(read).collect(), count)
 }
 
 /// The places at which `got` differs from `want`.
@@ -71,10 +72,24 @@ fn compare(want: &Value, got: &Value, tolerance: &Value, path: &str, wrong: &mut
 
 #[test]
 fn every_vector_is_reproduced() {
+    let (cases, files) = cases("tests/reference/vectors");
+    assert_eq!((cases.len(), files), (328, 17));
+    reproduce(&cases);
+}
+
+/// Methods that the vectors do not know, from scripts of our own in `reference/scripts`.
+#[test]
+fn our_own_references_are_reproduced() {
+    let (cases, files) = cases("tests/reference/own");
+    assert_eq!((cases.len(), files), (8, 1));
+    reproduce(&cases);
+}
+
+fn reproduce(cases: &[Value]) {
     let (mut wrong, mut passed) = (vec![], 0);
-    for case in cases() {
+    for case in cases {
         let method = case["method"].as_str().unwrap();
-        let answer = assize::app::calculator::calculate(&case);
+        let answer = assize::app::calculator::calculate(case);
         let mut found = vec![];
         compare(
             &case["expected"],

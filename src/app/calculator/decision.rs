@@ -27,7 +27,7 @@ pub(super) fn method(name: &str) -> Option<Method> {
 }
 
 /// One of a closed list of words.
-fn word<T: DeserializeOwned>(fields: &Fields, name: &str) -> Result<Option<T>, Problem> {
+pub(super) fn word<T: DeserializeOwned>(fields: &Fields, name: &str) -> Result<Option<T>, Problem> {
     let Some(text) = fields.optional_text(name)? else {
         return Ok(None);
     };

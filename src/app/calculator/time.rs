@@ -5,18 +5,25 @@ use serde_json::Value;
 use super::Method;
 use super::agreement::defined;
 use super::answer::{Answer, numbers};
+use super::decision::word;
 use super::fields::{Fields, Problem};
 use super::labels::Categories;
 use crate::base::Seed;
+use crate::compare::futility::{OpenQuestion, is_futile};
+use crate::compare::orient::Direction;
 use crate::stats::drift::{TimedTrial, drift_p_value, drift_statistic};
-use crate::stats::sequential::{BettingCs, HedgedCapital, sign_e_value};
+use crate::stats::sequential::{
+    BettingCs, HedgedCapital, NonInferiority, non_inferiority_is_futile, sign_e_value,
+};
 use crate::stats::survival::{Censored, KaplanMeier, kaplan_meier};
-use crate::stats::undefined::Defined;
+use crate::stats::undefined::{Defined, Undefined};
 
 pub(super) fn method(name: &str) -> Option<Method> {
     Some(match name {
         "betting_capital_hedged" => capital,
         "betting_cs" => sequence,
+        "betting_futility" => futility,
+        "betting_noninferiority" => non_inferior,
         "beta_mixture_sign_e_value" => sign,
         "drift_statistic" => drift,
         "kaplan_meier_median" => median,
@@ -42,11 +49,14 @@ fn capital(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         .reason(path.is_empty().then_some("no_values")))
 }
 
+fn grid(params: &Fields) -> Result<usize, Problem> {
+    let grid = params.optional_number("grid")?;
+    let grid = grid.map_or(Ok(1000), |_| params.count32("grid"))?;
+    Ok(grid as usize)
+}
+
 fn sequence(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
-    let grid = params
-        .optional_number("grid")?
-        .map_or(Ok(1000), |_| params.count32("grid"))?;
-    let mut sequence = BettingCs::new(alpha(params)?, grid as usize)?;
+    let mut sequence = BettingCs::new(alpha(params)?, grid(params)?)?;
     input
         .numbers("x")?
         .into_iter()
@@ -56,6 +66,66 @@ fn sequence(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         .number("lower_final", limits.map(|l| l.lower))
         .number("upper_final", limits.map(|l| l.upper))
         .reason(limits.is_none().then_some("every_mean_rejected")))
+}
+
+/// The one-sided capital. `remaining` tasks, if named, say whether the claim is out of reach.
+fn non_inferior(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let one_sided = params.optional_number("alpha_one_sided")?.unwrap_or(0.025);
+    let margin = params.number("margin")?;
+    let mut test = NonInferiority::new(margin, one_sided)
+        .map_err(|error| params.problem("margin", error.to_string()))?;
+    let path: Vec<f64> = input
+        .numbers("task_differences")?
+        .into_iter()
+        .map(|difference| test.observe(difference))
+        .collect::<Result<_, _>>()?;
+    let answer = Answer::new()
+        .number("capital_final", path.last().copied())
+        .with("capital_path", numbers(&path))
+        .number("p_anytime", test.p())
+        .with("shown", test.shown())
+        .reason(path.is_empty().then_some("no_values"));
+    Ok(match input.find("remaining") {
+        None => answer,
+        Some(_) => answer.with(
+            "futile",
+            non_inferiority_is_futile(&test, remaining(input)?),
+        ),
+    })
+}
+
+/// Whether the word stays `inconclusive` whichever way all remaining tasks go.
+fn futility(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
+    let margin = params.optional_number("margin")?;
+    if margin.is_some_and(|m| m.is_nan() || m <= 0.0) {
+        return Err(params.problem("margin", "not positive; leave it out if there is none"));
+    }
+    let question = OpenQuestion {
+        direction: word(params, "direction")?.unwrap_or(Direction::Gain),
+        margin,
+        may_be_better: params.flag("may_be_better", true)?,
+    };
+    let mut sequence = BettingCs::new(alpha(params)?, grid(params)?)?;
+    input
+        .numbers("task_differences")?
+        .into_iter()
+        .try_for_each(|difference| sequence.observe((difference + 1.0) / 2.0))?;
+    let reach = sequence.reach(remaining(input)?);
+    Ok(Answer::new()
+        .number("highest_lower", 2.0 * reach.highest_lower - 1.0)
+        .number("lowest_upper", 2.0 * reach.lowest_upper - 1.0)
+        .with("futile", is_futile(&reach, &question)))
+}
+
+/// Tasks still to come. Each costs a pass over the grid, so that the number is bounded.
+fn remaining(input: &Fields) -> Result<u64, Problem> {
+    const MOST: u64 = 1_000_000;
+    match input.count("remaining")? {
+        many if many > MOST => {
+            Err(input.problem("remaining", format!("{many} is more than {MOST}")))
+        }
+        remaining => Ok(remaining),
+    }
 }
 
 fn sign(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
@@ -148,15 +218,18 @@ fn median(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         Ok(curve) => curve.median(),
         Err(reason) => return Ok(defined("estimate", Err(reason))),
     };
-    // A limit that is null here was not reached: the data do not bound it.
-    let unreached = |limit: Option<f64>| limit.is_none().then_some("not_reached");
     Ok(Answer::new()
-        .number("estimate", median.estimate)
-        .number("lower", median.lower)
-        .number("upper", median.upper)
-        .why("lower_reason", unreached(median.lower))
-        .why("upper_reason", unreached(median.upper))
-        .reason(median.estimate.is_none().then_some("median_not_reached")))
+        .number("estimate", median.estimate.ok())
+        .number("lower", median.lower.ok())
+        .number("upper", median.upper.ok())
+        .why("lower_reason", why(median.lower))
+        .why("upper_reason", why(median.upper))
+        .reason(why(median.estimate)))
+}
+
+/// The reason of something undefined.
+fn why<T>(defined: Defined<T>) -> Option<&'static str> {
+    defined.err().map(Undefined::code)
 }
 
 fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
@@ -166,15 +239,10 @@ fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         Err(reason) => return Ok(defined("survival", Err(reason))),
     };
     let (survival, limits) = (curve.survival_at(at), curve.limits_at(at));
-    // The log-log scale ends where the curve is 1 or 0.
-    let at_an_end = survival.is_some() && limits.is_none();
     Ok(Answer::new()
-        .number("survival", survival)
-        .number("lower", limits.map(|l| l.lower))
-        .number("upper", limits.map(|l| l.upper))
-        .why(
-            "limits_reason",
-            at_an_end.then_some("limit_undefined_at_0_or_1"),
-        )
-        .reason(survival.is_none().then_some("beyond_follow_up")))
+        .number("survival", survival.ok())
+        .number("lower", limits.ok().map(|l| l.lower))
+        .number("upper", limits.ok().map(|l| l.upper))
+        .why("limits_reason", why(limits).filter(|_| survival.is_ok()))
+        .reason(why(survival)))
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cell::{Design, named_design};
 use crate::base::seed::Stream;
 use crate::stats::count::{UnitCount, garwood, poisson_clustered};
 use crate::stats::special::chi2_quantile;
@@ -29,8 +30,14 @@ pub struct CountCell {
 /// A mean of this size is drawn in one piece.
 const PIECE: f64 = 50.0;
 
-impl CountCell {
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+impl Design for CountCell {
+    named_design!();
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
         let positive = |v: f64| v > 0.0 && v.is_finite();
         let frailty = self.frailty >= 0.0 && self.frailty.is_finite();
         if positive(self.exposure) && positive(self.rate) && frailty {
@@ -38,24 +45,27 @@ impl CountCell {
         }
         Err("exposure and rate are positive and the frailty's variance is not negative")
     }
+}
 
+impl CountCell {
     pub(super) fn draw(&self, stream: &mut Stream) -> Vec<UnitCount> {
         let mean = self.rate * self.exposure;
         (0..self.units)
             .map(|_| UnitCount {
-                events: poisson(mean * self.factor(stream), stream),
+                events: poisson(mean * gamma_factor(self.frailty, stream), stream),
                 exposure: self.exposure,
             })
             .collect()
     }
+}
 
-    fn factor(&self, stream: &mut Stream) -> f64 {
-        if self.frailty == 0.0 {
-            return 1.0;
-        }
-        // A gamma variable of shape 1/v and scale v is v/2 times a chi-square.
-        chi2_quantile(stream.unit(), 2.0 / self.frailty) * self.frailty / 2.0
+/// A gamma factor with mean 1 and the given variance.
+pub(super) fn gamma_factor(variance: f64, stream: &mut Stream) -> f64 {
+    if variance == 0.0 {
+        return 1.0;
     }
+    // A gamma variable of shape 1/v and scale v is v/2 times a chi-square.
+    chi2_quantile(stream.unit(), 2.0 / variance) * variance / 2.0
 }
 
 /// A Poisson count, by running through the probabilities; large means in pieces.

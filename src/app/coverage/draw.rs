@@ -1,10 +1,14 @@
 //! Drawing one data set of a design.
 
+use super::agreement::Ratings;
 use super::cell::{AmountCell, Cell, Point, ScoreCell, Types};
 use super::judged::JudgedData;
+use super::judged_tasks::JudgedTasks;
+use super::times::TimesData;
 use crate::base::seed::Stream;
 use crate::stats::correction::{JudgeLevel, PairedTask};
 use crate::stats::count::UnitCount;
+use crate::stats::recovery::FaultTask;
 use crate::stats::sample::TaskScore;
 use crate::stats::special::{beta_quantile, binomial_pmf};
 
@@ -31,6 +35,16 @@ pub(super) struct Data {
     pub(super) levels: Vec<JudgeLevel>,
     /// Judged and labelled differences by task.
     pub(super) pairs: Vec<PairedTask>,
+    /// Tasks with judged trials and labels.
+    pub(super) judged_tasks: JudgedTasks,
+    /// Times by task.
+    pub(super) times: TimesData,
+    /// Differences in the order of looks.
+    pub(super) sequence: Vec<f64>,
+    /// Faults by task.
+    pub(super) faults: Vec<FaultTask>,
+    /// Ratings of items.
+    pub(super) ratings: Ratings,
 }
 
 /// A design with its tables of counts.
@@ -92,6 +106,11 @@ impl<'a> Sampler<'a> {
             Cell::Counts(cell) => data.counts = cell.draw(stream),
             Cell::Levels(cell) => data.levels = cell.draw(stream),
             Cell::Pairs(cell) => data.pairs = cell.draw(stream),
+            Cell::JudgedTasks(cell) => data.judged_tasks = cell.draw(stream),
+            Cell::Times(cell) => data.times = cell.draw(stream),
+            Cell::Sequence(cell) => data.sequence = cell.draw(stream),
+            Cell::Recovery(cell) => data.faults = cell.draw(stream),
+            Cell::Agreement(cell) => data.ratings = cell.draw(stream),
             Cell::Scores(cell) if cell.single_tasks() => {
                 data.a.reserve(cell.units as usize);
                 data.b.reserve(cell.units as usize);

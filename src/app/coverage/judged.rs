@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cell::{Design, named_design};
 use crate::base::seed::Stream;
 use crate::stats::bootstrap::binomial;
 use crate::stats::correction::{
@@ -30,8 +31,14 @@ pub struct JudgedCell {
     pub specificity: f64,
 }
 
-impl JudgedCell {
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+impl Design for JudgedCell {
+    named_design!();
+
+    fn units(&self) -> u32 {
+        self.items
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
         let unit = |v: f64| (0.0..=1.0).contains(&v);
         let shares = [self.rate, self.sensitivity, self.specificity];
         if self.labels == 0 || self.labels > self.items || !shares.into_iter().all(unit) {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cell::{Design, named_design};
 use crate::base::seed::Stream;
 use crate::stats::bootstrap::binomial;
 use crate::stats::correction::{JudgeLevel, LabelDesign, LevelScale, post_stratified_levels};
@@ -37,8 +38,14 @@ pub struct LevelShare {
     pub positive: f64,
 }
 
-impl LevelsCell {
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+impl Design for LevelsCell {
+    named_design!();
+
+    fn units(&self) -> u32 {
+        self.items
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
         let unit = |v: f64| (0.0..=1.0).contains(&v);
         let sound = self.levels.iter().all(|l| unit(l.mass) && unit(l.positive));
         let mass = sum(self.levels.iter().map(|l| l.mass));
@@ -48,7 +55,9 @@ impl LevelsCell {
         }
         Err("labels from 1 to items, positives in [0, 1], and masses that sum to 1")
     }
+}
 
+impl LevelsCell {
     /// The share of items that people would call positive.
     pub(super) fn truth(&self) -> f64 {
         sum(self.levels.iter().map(|l| l.mass * l.positive))
@@ -112,46 +121,63 @@ impl LevelsCell {
     }
 }
 
-/// Judges of three and five levels, sharp and blurred, labelled at random and by quota.
+/// Judges of three to five levels, sharp, blurred and useless, labelled at random. METHODS 9.2 names no
+/// judges; the useless ones are what is hardest.
 pub(super) fn grid() -> Vec<LevelsCell> {
-    let judges: [(&str, &[(f64, f64)]); 4] = [
-        ("three-sharp", &[(0.15, 0.02), (0.1, 0.5), (0.75, 0.99)]),
-        ("three-blurred", &[(0.2, 0.4), (0.3, 0.7), (0.5, 0.9)]),
-        (
-            "five",
-            &[
-                (0.05, 0.05),
-                (0.05, 0.2),
-                (0.1, 0.6),
-                (0.2, 0.9),
-                (0.6, 0.98),
-            ],
-        ),
-        ("three-high", &[(0.02, 0.5), (0.08, 0.9), (0.9, 1.0)]),
-    ];
+    cells(&[20, 50, 100, 200], false)
+}
+
+/// The same, labelled by quotas.
+pub(super) fn quota_grid() -> Vec<LevelsCell> {
+    cells(&[10, 30], true)
+}
+
+fn cells(labels: &[u32], quota: bool) -> Vec<LevelsCell> {
+    let way = if quota { "quota" } else { "random" };
     let mut cells = vec![];
-    for items in [200u32, 1000] {
-        for (labels, quota) in [
-            (20, false),
-            (50, false),
-            (100, false),
-            (10, true),
-            (30, true),
-        ] {
-            for (label, levels) in judges {
-                let way = if quota { "quota" } else { "random" };
-                let levels = levels
-                    .iter()
-                    .map(|&(mass, positive)| LevelShare { mass, positive });
+    for items in [200u32, 1000, 5000] {
+        for &labels in labels.iter().filter(|n| 2 * **n <= items) {
+            for (label, levels) in judges() {
                 cells.push(LevelsCell {
                     name: Some(format!("N={items} n={labels} {way} {label}")),
                     items,
                     labels,
                     quota,
-                    levels: levels.collect(),
+                    levels,
                 });
             }
         }
     }
     cells
+}
+
+/// Mass and share of positives of each level.
+fn judges() -> Vec<(&'static str, Vec<LevelShare>)> {
+    let judge = |levels: &[(f64, f64)]| -> Vec<LevelShare> {
+        let share = |&(mass, positive): &(f64, f64)| LevelShare { mass, positive };
+        levels.iter().map(share).collect()
+    };
+    vec![
+        (
+            "three-sharp",
+            judge(&[(0.15, 0.02), (0.1, 0.5), (0.75, 0.99)]),
+        ),
+        (
+            "three-blurred",
+            judge(&[(0.2, 0.4), (0.3, 0.7), (0.5, 0.9)]),
+        ),
+        (
+            "five",
+            judge(&[
+                (0.05, 0.05),
+                (0.05, 0.2),
+                (0.1, 0.6),
+                (0.2, 0.9),
+                (0.6, 0.98),
+            ]),
+        ),
+        ("three-high", judge(&[(0.02, 0.5), (0.08, 0.9), (0.9, 1.0)])),
+        ("four-useless-.9", judge(&[(0.25, 0.9); 4])),
+        ("five-useless-.99", judge(&[(0.2, 0.99); 5])),
+    ]
 }

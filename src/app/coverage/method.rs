@@ -2,7 +2,8 @@
 
 use super::cell::{Cell, CellWeights, Types};
 use super::draw::Data;
-use super::{counts, pairs};
+use super::times::TimesQuestion;
+use super::{counts, pairs, recovery};
 use crate::base::{Error, Result};
 use crate::stats::clustered::{
     Df, RobustType, cluster_robust, korn_graubard, sen_cp, sen_midp, sen_wilson, task_mean_t,
@@ -46,6 +47,14 @@ pub(super) enum Family {
     Levels,
     /// A judged difference of two arms.
     Pairs,
+    /// Of times that are cut off.
+    Times(TimesQuestion),
+    /// What holds at every look.
+    Sequence,
+    /// Recovery where a fault fired.
+    Recovery,
+    /// Kappa.
+    Agreement,
 }
 
 /// A method by its id.
@@ -98,6 +107,30 @@ const KNOWN: &[(&str, Family)] = &[
     ("ppi_plus_plus_mean", Family::Judged),
     ("judge_only_wilson", Family::Judged),
     ("human_only_wilson", Family::Judged),
+    (
+        "kaplan_meier_survival",
+        Family::Times(TimesQuestion::Survival),
+    ),
+    ("kaplan_meier_median", Family::Times(TimesQuestion::Median)),
+    (
+        "kaplan_meier_median_clustered",
+        Family::Times(TimesQuestion::Median),
+    ),
+    (
+        "restricted_mean_clustered",
+        Family::Times(TimesQuestion::RestrictedMean),
+    ),
+    ("betting_cs", Family::Sequence),
+    ("betting_capital_hedged", Family::Sequence),
+    ("betting_non_inferiority", Family::Sequence),
+    ("beta_mixture_sign_e_value", Family::Sequence),
+    ("paired_t_every_10", Family::Sequence),
+    ("recovery_given_reached", Family::Recovery),
+    ("recovery_of_reached_trials", Family::Recovery),
+    ("recovery_bounds", Family::Recovery),
+    ("cohen_kappa_bca_items", Family::Agreement),
+    ("cohen_kappa_bca_tasks", Family::Agreement),
+    ("cohen_kappa_se", Family::Agreement),
 ];
 
 impl Method {
@@ -155,6 +188,12 @@ impl Method {
             (Family::Count, Cell::Counts(_)) => true,
             (Family::Levels, Cell::Levels(_)) => true,
             (Family::Pairs, Cell::Pairs(_)) => true,
+            // Of the corrections only post-stratification has a form for tasks with several trials.
+            (Family::Judged, Cell::JudgedTasks(_)) => self.id.starts_with("post_stratified"),
+            (Family::Times(_), Cell::Times(_)) => true,
+            (Family::Sequence, Cell::Sequence(c)) => c.fits(self.id),
+            (Family::Recovery, Cell::Recovery(_)) => true,
+            (Family::Agreement, Cell::Agreement(_)) => true,
             (Family::Table, Cell::Scores(c)) => {
                 cell.trials() == 1 && c.grades == 1 && c.single_tasks()
             }
@@ -187,13 +226,25 @@ impl Method {
             Family::Quantile => self.quantile(cell, data, level),
             Family::Ratio { geometric } => ratio(geometric, data, level),
             Family::Amount { geometric } => amount(geometric, data, level),
-            Family::Judged => data.judged.limits(self.id, level),
-            Family::Count => counts::limits(self.id, &data.counts, level),
-            Family::Levels => match cell {
-                Cell::Levels(cell) => cell.limits(&data.levels, level),
-                _ => None,
+            Family::Judged => match cell {
+                Cell::JudgedTasks(cell) => cell.limits(self.id, &data.judged_tasks, level),
+                _ => data.judged.limits(self.id, level),
             },
+            Family::Count => counts::limits(self.id, &data.counts, level),
             Family::Pairs => pairs::limits(&data.pairs, level),
+            Family::Recovery => recovery::limits(self.id, &data.faults, level),
+            _ => self.of_cell(cell, data, level),
+        }
+    }
+
+    /// The limits of methods that need to know the design, such as how labels were drawn.
+    fn of_cell(&self, cell: &Cell, data: &Data, level: Level) -> Option<Limits> {
+        match cell {
+            Cell::Levels(cell) => cell.limits(&data.levels, level),
+            Cell::Times(cell) => cell.limits(self.id, &data.times, level),
+            Cell::Sequence(cell) => cell.limits(self.id, &data.sequence, level),
+            Cell::Agreement(cell) => cell.limits(self.id, &data.ratings, level),
+            _ => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cell::{Design, named_design};
 use crate::base::seed::Stream;
 use crate::stats::correction::{LabelledPair, PairedTask, TaskFrame, ppi_paired_bp_hall};
 use crate::stats::sum::sum;
@@ -35,8 +36,14 @@ pub struct PairType {
     pub judge: f64,
 }
 
-impl PairsCell {
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+impl Design for PairsCell {
+    named_design!();
+
+    fn units(&self) -> u32 {
+        self.tasks
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
         let within = |v: f64| (-1.0..=1.0).contains(&v);
         let sound = |t: &PairType| t.mass >= 0.0 && within(t.human) && within(t.judge);
         let mass = sum(self.types.iter().map(|t| t.mass));
@@ -46,7 +53,9 @@ impl PairsCell {
         }
         Err("labels from 1 to tasks, differences in [-1, 1], and masses that sum to 1")
     }
+}
 
+impl PairsCell {
     /// The mean human difference.
     pub(super) fn truth(&self) -> f64 {
         sum(self.types.iter().map(|t| t.mass * t.human))
@@ -89,23 +98,14 @@ pub(super) fn limits(tasks: &[PairedTask], level: Level) -> Option<Limits> {
     })
 }
 
-/// METHODS 9.4: few tasks break, and the judge sees it, sees half of it, or is kinder to B.
+/// METHODS 9.4: a share of tasks breaks. The judge sees it, sees half of it, is kinder to B, is blind
+/// to it, takes it for a gain, or says anything.
 pub(super) fn grid() -> Vec<PairsCell> {
     let mut cells = vec![];
     for tasks in [50u32, 200, 1000] {
         for labels in [10, 20, 50] {
             for share in [0.0, 0.05, 0.2] {
-                for (label, seen, kinder) in
-                    [("sees", 1.0, 0.0), ("half", 0.5, 0.0), ("kinder", 0.8, 0.1)]
-                {
-                    let kind = |mass: f64, human: f64, judge: f64| PairType { mass, human, judge };
-                    let whole = 1.0 - share;
-                    let types = vec![
-                        kind(whole * (1.0 - kinder), 0.0, 0.0),
-                        kind(whole * kinder, 0.0, 1.0),
-                        kind(share * seen, -1.0, -1.0),
-                        kind(share * (1.0 - seen), -1.0, 0.0),
-                    ];
+                for (label, types) in judges(share) {
                     cells.push(PairsCell {
                         name: Some(format!("G={tasks} n={labels} breaking={share} {label}")),
                         tasks,
@@ -117,4 +117,30 @@ pub(super) fn grid() -> Vec<PairsCell> {
         }
     }
     cells
+}
+
+fn judges(share: f64) -> Vec<(&'static str, Vec<PairType>)> {
+    let whole = 1.0 - share;
+    let kind = |mass: f64, human: f64, judge: f64| PairType { mass, human, judge };
+    let seeing = |seen: f64, kinder: f64| {
+        vec![
+            kind(whole * (1.0 - kinder), 0.0, 0.0),
+            kind(whole * kinder, 0.0, 1.0),
+            kind(share * seen, -1.0, -1.0),
+            kind(share * (1.0 - seen), -1.0, 0.0),
+        ]
+    };
+    let noise = [(whole, 0.0), (share, -1.0)]
+        .map(|(mass, human)| [-1.0, 0.0, 0.0, 1.0].map(|judge| kind(mass / 4.0, human, judge)));
+    vec![
+        ("sees", seeing(1.0, 0.0)),
+        ("half", seeing(0.5, 0.0)),
+        ("kinder", seeing(0.8, 0.1)),
+        ("blind", seeing(0.0, 0.0)),
+        (
+            "inverted",
+            vec![kind(whole, 0.0, 0.0), kind(share, -1.0, 1.0)],
+        ),
+        ("noise", noise.concat()),
+    ]
 }

@@ -18,6 +18,13 @@ pub(super) fn truth(method: &Method, cell: &Cell) -> f64 {
         (Cell::Counts(cell), _) => cell.rate,
         (Cell::Levels(cell), _) => cell.truth(),
         (Cell::Pairs(cell), _) => cell.truth(),
+        (Cell::JudgedTasks(cell), _) => cell.truth(),
+        (Cell::Times(cell), Family::Times(question)) => cell.truth(question),
+        // No other method fits times.
+        (Cell::Times(_), _) => f64::NAN,
+        (Cell::Sequence(cell), _) => cell.truth(),
+        (Cell::Recovery(cell), _) => cell.truth(method.id()),
+        (Cell::Agreement(cell), _) => cell.truth(),
         (Cell::Scores(cell), Family::PassK(kind)) => {
             let k = method.k();
             match kind {

@@ -33,7 +33,8 @@ pub struct HumanCeiling {
 /// `humans[j][i]` and `judge[i]` are category codes below `categories`; `None` is no answer. Person j
 /// and the judge are both compared with the majority of the other people on the items that all three
 /// have; ties among the others leave the item out. A judge may be above the ceiling: people err too.
-/// Percentile limits and p over items, method id `bootstrap_percentile`; unreliable under 30 items.
+/// Percentile limits and p over items, method id `bootstrap_percentile`; unreliable under 30 items (rule of
+/// thumb).
 ///
 /// # Errors
 ///

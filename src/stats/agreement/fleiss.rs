@@ -7,7 +7,7 @@ use crate::stats::undefined::{Defined, Undefined};
 /// `counts[i][c]` is how many raters put item `i` into category `c`; every item has the same number
 /// of raters. With missing ratings use Krippendorff's alpha or Gwet's AC1.
 ///
-/// Unreliable where one category is rare, as every kappa, and with few items.
+/// Unreliable where one category is rare, as every kappa, and under about 30 items (rule of thumb).
 ///
 /// # Errors
 ///

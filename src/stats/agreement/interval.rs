@@ -24,8 +24,8 @@ pub trait Counted: Sync {
 
 /// BCa interval over items, method id `bootstrap_bca`; for items that are independent.
 ///
-/// Unreliable under 30 items, and where nearly all items have the same ratings: a resample cannot hold
-/// a disagreement that was not seen.
+/// Unreliable under 30 items (rule of thumb), and where nearly all items have the same ratings: a resample
+/// cannot hold a disagreement that was not seen.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub fn item_interval(statistic: &dyn Counted, plan: &Resampling) -> Defined<Boot
 ///
 /// `task_of_item` holds a task number per item.
 ///
-/// Unreliable under 30 tasks, and where one task holds most of the items.
+/// Unreliable under 30 tasks (rule of thumb), and where one task holds most of the items.
 ///
 /// # Errors
 ///
@@ -93,7 +93,8 @@ pub fn task_interval(
 /// Percentile interval and p of a difference `second − first` on common resamples of the same items
 /// (two prompts against one set of labels), method id `bootstrap_percentile`.
 ///
-/// Unreliable under 30 items, and where the two differ on few of them: then most resamples agree.
+/// Unreliable under 30 items (rule of thumb), and where the two differ on few of them: then most resamples
+/// agree.
 ///
 /// # Errors
 ///

@@ -37,8 +37,8 @@ pub fn kendall_tau_b(x: &[f64], y: &[f64]) -> Defined<f64> {
 
 /// Spearman's rank correlation with average ranks for ties, method id `spearman`.
 ///
-/// Unreliable with many ties, as on short scales, and under about ten items; blind to a shift of the
-/// scale.
+/// Unreliable with many ties, as on short scales, and under about ten items (rule of thumb); blind to
+/// a shift of the scale.
 ///
 /// # Errors
 ///

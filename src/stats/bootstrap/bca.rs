@@ -11,8 +11,8 @@ use crate::stats::undefined::{Defined, Undefined};
 /// The statistic receives how often each distinct value of the pool was drawn and answers `None`
 /// where it is undefined. Limits are quantiles of the replicates at levels that are moved by the
 /// bias z₀ (ties of replicate and estimate counted half) and by the acceleration of the jackknife.
-/// Second-order accurate for smooth statistics of many units; unreliable under about 30 units and
-/// at the ends of a scale.
+/// Second-order accurate for smooth statistics of many units; unreliable under about 30 units (rule of
+/// thumb) and at the ends of a scale.
 ///
 /// # Errors
 ///

@@ -29,29 +29,41 @@ pub enum Df {
     ClustersMinusOne,
 }
 
-/// Trials and residual sum of each unit of the pooled mean.
-struct Pooled {
+/// The pooled mean over all trials.
+struct Pooled<'a> {
+    sample: &'a Clustered,
     mean: f64,
     total: f64,
-    sizes: Vec<f64>,
-    residuals: Vec<f64>,
 }
 
-fn pool(sample: &Clustered) -> Option<Pooled> {
+fn pool(sample: &Clustered) -> Option<Pooled<'_>> {
     let m = |i: usize| f64::from(sample.trials[i]);
     let total = sum((0..sample.trials.len()).map(m));
     let mean = sum((0..sample.trials.len()).map(|i| m(i) * sample.means[i])) / total;
-    let sizes = sample.units.sums(m).collect();
-    let residuals = sample
-        .units
-        .sums(|i| m(i) * (sample.means[i] - mean))
-        .collect();
     (total > 0.0).then_some(Pooled {
+        sample,
         mean,
         total,
-        sizes,
-        residuals,
     })
+}
+
+impl Pooled<'_> {
+    fn units(&self) -> f64 {
+        self.sample.units.unit_weights.len() as f64
+    }
+
+    /// Trials of each unit.
+    fn sizes(&self) -> impl Iterator<Item = f64> {
+        let sample = self.sample;
+        sample.units.sums(|i| f64::from(sample.trials[i]))
+    }
+
+    /// Residual sum of each unit.
+    fn residuals(&self) -> impl Iterator<Item = f64> {
+        let (sample, mean) = (self.sample, self.mean);
+        let residual = move |i: usize| f64::from(sample.trials[i]) * (sample.means[i] - mean);
+        sample.units.sums(residual)
+    }
 }
 
 /// The pooled mean over trials with a cluster-robust t interval (method
@@ -64,7 +76,7 @@ pub fn cluster_robust(sample: &Clustered, kind: RobustType, df: Df, level: Level
     let Some(pooled) = pool(sample) else {
         return MeanEstimate::undefined("no_valid_trials");
     };
-    let count = pooled.sizes.len() as f64;
+    let count = pooled.units();
     if count < 2.0 {
         let base = MeanEstimate::undefined("too_few_units");
         return MeanEstimate {
@@ -77,10 +89,10 @@ pub fn cluster_robust(sample: &Clustered, kind: RobustType, df: Df, level: Level
         RobustType::Cr1 => count / (count - 1.0),
         RobustType::Cr2 => 1.0 / (1.0 - size / pooled.total),
     };
-    let pairs = pooled.residuals.iter().zip(&pooled.sizes);
-    let variance = sum(pairs.map(|(e, &n)| e * e * factor(n))) / (pooled.total * pooled.total);
+    let pairs = pooled.residuals().zip(pooled.sizes());
+    let variance = sum(pairs.map(|(e, n)| e * e * factor(n))) / (pooled.total * pooled.total);
     let df = match df {
-        Df::Satterthwaite => satterthwaite(&pooled.sizes, pooled.total, factor),
+        Df::Satterthwaite => satterthwaite(&pooled, factor),
         Df::ClustersMinusOne => count - 1.0,
     };
     MeanEstimate::from_se(pooled.mean, variance.sqrt(), df, level)
@@ -88,13 +100,15 @@ pub fn cluster_robust(sample: &Clustered, kind: RobustType, df: Df, level: Level
 
 /// (Σ a_c V_cc)²/ΣΣ a_s a_t V_st² with V the covariance of the residual sums under independence;
 /// for CR2 this is the formula of METHODS 1.2.
-fn satterthwaite(sizes: &[f64], total: f64, factor: impl Fn(f64) -> f64) -> f64 {
+fn satterthwaite(pooled: &Pooled, factor: impl Fn(f64) -> f64) -> f64 {
+    let total = pooled.total;
+    let over_units = |term: &dyn Fn(f64) -> f64| sum(pooled.sizes().map(term));
     let own = |n: f64| factor(n) * n * (1.0 - n / total);
-    let trace = sum(sizes.iter().map(|&n| own(n)));
-    let own_squares = sum(sizes.iter().map(|&n| own(n).powi(2)));
+    let trace = over_units(&own);
+    let own_squares = over_units(&|n| own(n).powi(2));
     let cross = |n: f64| factor(n) * n * n / total;
-    let all = sum(sizes.iter().map(|&n| cross(n)));
-    let same = sum(sizes.iter().map(|&n| cross(n).powi(2)));
+    let all = over_units(&cross);
+    let same = over_units(&|n| cross(n).powi(2));
     trace * trace / (own_squares + (all * all - same).max(0.0))
 }
 
@@ -109,8 +123,8 @@ pub fn korn_graubard(sample: &Clustered, level: Level) -> RateEstimate {
         return rate;
     };
     rate.estimate = Some(pooled.mean);
-    let count = pooled.sizes.len() as f64;
-    let squares = sum(pooled.residuals.iter().map(|e| e * e));
+    let count = pooled.units();
+    let squares = sum(pooled.residuals().map(|e| e * e));
     let variance = squares / (pooled.total * pooled.total) * count / (count - 1.0);
     let spread = pooled.mean * (1.0 - pooled.mean);
     if count < 2.0 || variance.is_nan() || variance <= 1e-24 {

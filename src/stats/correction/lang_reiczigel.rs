@@ -136,17 +136,6 @@ mod tests {
     use super::*;
     use crate::stats::Status;
 
-    fn counts(x: f64, n: f64, tp: f64, p: f64, tn: f64, q: f64) -> Transported {
-        Transported {
-            judge_positive: x,
-            items: n,
-            true_positive: tp,
-            positives: p,
-            true_negative: tn,
-            negatives: q,
-        }
-    }
-
     #[test]
     fn refusals_come_in_order() {
         let reason = |c| {
@@ -163,23 +152,27 @@ mod tests {
         };
         // Few labels, near chance and outside the unit interval at once: the first reason wins.
         assert_eq!(
-            reason(counts(90.0, 100.0, 25.0, 49.0, 25.0, 50.0)),
+            reason(Transported::of_counts(90.0, 100.0, 25.0, 49.0, 25.0, 50.0)),
             "too_few_labels"
         );
         assert_eq!(
-            reason(counts(90.0, 100.0, 25.0, 50.0, 25.0, 50.0)),
+            reason(Transported::of_counts(90.0, 100.0, 25.0, 50.0, 25.0, 50.0)),
             "judge_near_chance"
         );
         assert_eq!(
-            reason(counts(99.0, 100.0, 70.0, 100.0, 95.0, 100.0)),
+            reason(Transported::of_counts(
+                99.0, 100.0, 70.0, 100.0, 95.0, 100.0
+            )),
             "calibration_does_not_transport"
         );
         assert_eq!(
-            reason(counts(0.0, 0.0, 70.0, 100.0, 95.0, 100.0)),
+            reason(Transported::of_counts(0.0, 0.0, 70.0, 100.0, 95.0, 100.0)),
             "no_valid_trials"
         );
         assert_eq!(
-            reason(counts(30.0, 100.0, 30.0, 100.0, 30.0, 100.0)),
+            reason(Transported::of_counts(
+                30.0, 100.0, 30.0, 100.0, 30.0, 100.0
+            )),
             "judge_near_chance"
         );
     }
@@ -187,14 +180,14 @@ mod tests {
     #[test]
     fn a_weak_kept_judge_is_borderline() {
         let weak = lang_reiczigel_checked(
-            &counts(450.0, 1000.0, 71.0, 100.0, 65.0, 100.0),
+            &Transported::of_counts(450.0, 1000.0, 71.0, 100.0, 65.0, 100.0),
             Level::p95(),
         )
         .unwrap();
         assert_eq!(weak.rate.status, Status::Ok);
         assert_eq!(weak.rate.notices[0].code, "borderline");
         let strong = lang_reiczigel_checked(
-            &counts(450.0, 1000.0, 95.0, 100.0, 95.0, 100.0),
+            &Transported::of_counts(450.0, 1000.0, 95.0, 100.0, 95.0, 100.0),
             Level::p95(),
         )
         .unwrap();
@@ -204,22 +197,32 @@ mod tests {
     #[test]
     fn limits_outside_the_scale_do_not_decide() {
         for (c, end) in [
-            (counts(14.0, 50.0, 50.0, 50.0, 15.0, 50.0), 0.0),
-            (counts(44.0, 50.0, 35.0, 60.0, 8.0, 10.0), 1.0),
+            (
+                Transported::of_counts(14.0, 50.0, 50.0, 50.0, 15.0, 50.0),
+                0.0,
+            ),
+            (
+                Transported::of_counts(44.0, 50.0, 35.0, 60.0, 8.0, 10.0),
+                1.0,
+            ),
         ] {
             let rate = lang_reiczigel(&c, Level::p95()).unwrap();
             assert_eq!((rate.lower, rate.upper), (Some(end), Some(end)));
             assert_eq!(rate.status, Status::NotEstimable);
             assert_eq!(rate.notices[0].code, "estimate_outside_scale");
         }
-        let inside = counts(450.0, 1000.0, 95.0, 100.0, 95.0, 100.0);
+        let inside = Transported::of_counts(450.0, 1000.0, 95.0, 100.0, 95.0, 100.0);
         let rate = lang_reiczigel(&inside, Level::p95()).unwrap();
         assert!(rate.notices.is_empty() && rate.status == Status::Ok);
     }
 
     #[test]
     fn perfect_small_calibration_is_not_certain() {
-        let small = lang_reiczigel(&counts(37.0, 40.0, 3.0, 3.0, 3.0, 3.0), Level::p95()).unwrap();
+        let small = lang_reiczigel(
+            &Transported::of_counts(37.0, 40.0, 3.0, 3.0, 3.0, 3.0),
+            Level::p95(),
+        )
+        .unwrap();
         assert!((small.lower.unwrap() - 0.7711).abs() < 1e-4, "{small:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::CorrectedRate;
 use crate::base::{Error, Notice, Result};
 use crate::stats::proportion::{clopper_pearson, jeffreys};
-use crate::stats::sum::sum;
+use crate::stats::sum::{Sum, sum};
 use crate::stats::tolerance::above;
 use crate::stats::{Level, Limits, Status};
 
@@ -75,18 +75,13 @@ pub fn post_stratified(
         .enumerate()
         .try_for_each(|(index, l)| l.check(index))?;
     let items = sum(levels.iter().map(|l| l.judged));
-    let strata: Vec<Stratum> = levels.iter().map(|l| l.stratum(items)).collect();
+    let strata = levels.iter().map(|l| l.stratum(items));
+    let sampling = |estimate: f64| {
+        let square = |s: Stratum| s.weight * s.in_use() * s.in_use();
+        (sum(strata.clone().map(square)) - estimate * estimate).max(0.0) / items
+    };
     let method = inversion.method();
-    Ok(combine(
-        method,
-        &strata,
-        inversion,
-        level,
-        |estimate, shares| {
-            let square = sum(strata.iter().zip(shares).map(|(s, q)| s.weight * q * q));
-            (square - estimate * estimate).max(0.0) / items
-        },
-    ))
+    Ok(combine(method, strata.clone(), inversion, level, sampling))
 }
 
 impl Inversion {
@@ -148,15 +143,22 @@ pub(super) struct Stratum {
     pub share: Option<f64>,
 }
 
-/// Square-and-add over strata; `sampling` gives V from the estimate and the shares in use.
+impl Stratum {
+    /// q_k as the estimate uses it: ½ where there is no label.
+    pub fn in_use(&self) -> f64 {
+        self.share.unwrap_or(0.5)
+    }
+}
+
+/// Square-and-add over strata; `sampling` gives V from the estimate.
 pub(super) fn combine(
     method: &'static str,
-    strata: &[Stratum],
+    strata: impl Iterator<Item = Stratum> + Clone,
     inversion: Inversion,
     level: Level,
-    sampling: impl Fn(f64, &[f64]) -> f64,
+    sampling: impl Fn(f64) -> f64,
 ) -> StratifiedRate {
-    let occupied = || strata.iter().filter(|s| s.weight > 0.0);
+    let occupied = || strata.clone().filter(|s| s.weight > 0.0);
     let unlabelled = occupied().filter(|s| s.share.is_none());
     let unlabelled_weight = sum(unlabelled.map(|s| s.weight)).min(1.0);
     if occupied().all(|s| s.share.is_none()) {
@@ -171,19 +173,18 @@ pub(super) fn combine(
             unlabelled_weight,
         };
     }
-    let shares: Vec<f64> = strata.iter().map(|s| s.share.unwrap_or(0.5)).collect();
-    let estimate = sum(strata.iter().zip(&shares).map(|(s, q)| s.weight * q));
-    let (mut down, mut up) = (vec![], vec![]);
+    let estimate = sum(strata.clone().map(|s| s.weight * s.in_use()));
+    let (mut down, mut up) = (Sum::default(), Sum::default());
     for stratum in occupied() {
         let Some(share) = stratum.share else { continue };
         let own = inversion.limits(share * stratum.labels, stratum.labels, level);
-        down.push((stratum.weight * (share - own.lower)).powi(2));
-        up.push((stratum.weight * (own.upper - share)).powi(2));
+        down.add((stratum.weight * (share - own.lower)).powi(2));
+        up.add((stratum.weight * (own.upper - share)).powi(2));
     }
-    let spread = level.z() * level.z() * sampling(estimate, &shares).max(0.0);
+    let spread = level.z() * level.z() * sampling(estimate).max(0.0);
     let slack = unlabelled_weight / 2.0;
-    let lower = estimate - (sum(down) + spread).sqrt() - slack;
-    let upper = estimate + (sum(up) + spread).sqrt() + slack;
+    let lower = estimate - (down.value() + spread).sqrt() - slack;
+    let upper = estimate + (up.value() + spread).sqrt() + slack;
     let mut rate = CorrectedRate::new(method, estimate, Limits { lower, upper }, level);
     if above(unlabelled_weight, 0.02) {
         let detail = format!(

@@ -66,20 +66,9 @@ pub fn rogan_gladen_delta(counts: &Transported, level: Level) -> Result<RoganGla
 mod tests {
     use super::*;
 
-    fn counts(x: f64, n: f64, tp: f64, p: f64, tn: f64, q: f64) -> Transported {
-        Transported {
-            judge_positive: x,
-            items: n,
-            true_positive: tp,
-            positives: p,
-            true_negative: tn,
-            negatives: q,
-        }
-    }
-
     #[test]
     fn an_inverted_judge_is_refused() {
-        let inverted = counts(30.0, 100.0, 30.0, 100.0, 30.0, 100.0);
+        let inverted = Transported::of_counts(30.0, 100.0, 30.0, 100.0, 30.0, 100.0);
         let result = rogan_gladen_delta(&inverted, Level::p95()).unwrap();
         assert_eq!((result.raw, result.rate.estimate), (None, None));
         assert_eq!(result.rate.reason, Some("judge_near_chance"));
@@ -87,20 +76,20 @@ mod tests {
 
     #[test]
     fn a_width_of_zero_is_never_ok() {
-        let perfect = counts(200.0, 200.0, 20.0, 20.0, 20.0, 20.0);
+        let perfect = Transported::of_counts(200.0, 200.0, 20.0, 20.0, 20.0, 20.0);
         let result = rogan_gladen_delta(&perfect, Level::p95()).unwrap();
         assert_eq!(
             (result.se, result.rate.status),
             (Some(0.0), Status::NotEstimable)
         );
-        let small = counts(37.0, 40.0, 3.0, 3.0, 3.0, 3.0);
+        let small = Transported::of_counts(37.0, 40.0, 3.0, 3.0, 3.0, 3.0);
         let result = rogan_gladen_delta(&small, Level::p95()).unwrap();
         assert_eq!(result.rate.status, Status::Exploratory);
     }
 
     #[test]
     fn limits_outside_the_scale_do_not_decide() {
-        let below = counts(8.0, 1000.0, 8.0, 10.0, 41.0, 80.0);
+        let below = Transported::of_counts(8.0, 1000.0, 8.0, 10.0, 41.0, 80.0);
         let result = rogan_gladen_delta(&below, Level::p95()).unwrap();
         assert!(result.raw.unwrap() < -1.5 && result.se.unwrap() > 0.0);
         assert_eq!(
@@ -108,7 +97,7 @@ mod tests {
             (Some(0.0), Some(0.0), Status::NotEstimable)
         );
         assert_eq!(result.rate.notices[0].code, "estimate_outside_scale");
-        let raw_of_two = counts(70.0, 100.0, 30.0, 50.0, 25.0, 50.0);
+        let raw_of_two = Transported::of_counts(70.0, 100.0, 30.0, 50.0, 25.0, 50.0);
         let result = rogan_gladen_delta(&raw_of_two, Level::p95()).unwrap();
         assert!((result.raw.unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(result.rate.notices[0].code, "estimate_outside_scale");
@@ -116,13 +105,19 @@ mod tests {
 
     #[test]
     fn missing_parts_are_named() {
-        let no_items = counts(0.0, 0.0, 9.0, 10.0, 9.0, 10.0);
+        let no_items = Transported::of_counts(0.0, 0.0, 9.0, 10.0, 9.0, 10.0);
         let reason = |c| rogan_gladen_delta(&c, Level::p95()).unwrap().rate.reason;
         assert_eq!(reason(no_items), Some("no_valid_trials"));
         assert_eq!(
-            reason(counts(5.0, 9.0, 0.0, 0.0, 9.0, 10.0)),
+            reason(Transported::of_counts(5.0, 9.0, 0.0, 0.0, 9.0, 10.0)),
             Some("too_few_labels")
         );
-        assert!(rogan_gladen_delta(&counts(5.0, 4.0, 1.0, 2.0, 1.0, 2.0), Level::p95()).is_err());
+        assert!(
+            rogan_gladen_delta(
+                &Transported::of_counts(5.0, 4.0, 1.0, 2.0, 1.0, 2.0),
+                Level::p95()
+            )
+            .is_err()
+        );
     }
 }

@@ -40,10 +40,19 @@ pub enum TaskLabelDesign {
 /// Every trial carries w_i/m_i in the share of its level. A label stands for the trials it was drawn
 /// from: w_i where the task was chosen first, w_i/m_i where the trial was drawn from a pool; with equal
 /// numbers of trials these are the same. The number of labels of a level is Kish's, over clusters
-/// where clusters are given. V is the variance over units of Σ_k q_k·share_ik: three labels per task
+/// where clusters are given, or q(1 − q)/v with v the linearised variance of the weighted share q, if
+/// that is smaller: Kish's holds for weights that are unrelated to the labels, and alone covers .90
+/// where negative tasks weigh three times as much. With equal weights both are n. V is the variance over units of Σ_k q_k·share_ik: three labels per task
 /// treated as independent would cover .75.
 ///
 /// Under 50 units the result is `exploratory`: use [`super::rectified_mean`].
+///
+/// Unreliable under quotas that use up a level: trials of tasks that were labelled before are skipped,
+/// so tasks with many trials at the level enter less often than their trials say. With at most half of
+/// the tasks labelled but half of a level's tasks used, tasks that always or never pass cover .81 (200
+/// tasks, 50 labels per level), and .62 where hard tasks have more trials too. Labels on more than a
+/// quarter of the tasks that have a trial at their level are therefore `exploratory`; choosing tasks
+/// first has no such limit (≥ .95).
 ///
 /// # Errors
 ///
@@ -80,15 +89,36 @@ pub fn post_stratified_tasks(
     let strata: Vec<Stratum> = (0..levels)
         .map(|k| stratum(&kept, &units, design, k))
         .collect();
-    let mut result = combine(method, &strata, inversion, level, |_, shares| {
-        let expected = |task: usize| {
-            let shares = shares.iter().enumerate();
-            shares.map(|(k, q)| q * kept[task].share(k)).sum::<f64>()
-        };
-        mean_variance(&units, expected)
-    });
+    let expected = |task: usize| {
+        let strata = strata.iter().enumerate();
+        strata
+            .map(|(k, s)| s.in_use() * kept[task].share(k))
+            .sum::<f64>()
+    };
+    let over_tasks = |_: f64| mean_variance(&units, expected);
+    let mut result = combine(method, strata.iter().copied(), inversion, level, over_tasks);
     result.rate = graded(result.rate, &units);
+    let used_up = (0..levels).find(|&k| uses_up(&kept, k));
+    if let Some(k) = used_up.filter(|_| design == TaskLabelDesign::LevelPool) {
+        result.rate = exploring(result.rate, k);
+    }
     Ok(result)
+}
+
+/// Whether labels are on more than a quarter of the tasks that have a trial at a level.
+fn uses_up(tasks: &[&JudgedTask], k: usize) -> bool {
+    let labelled = |task: &&&JudgedTask| task.label.is_some_and(|label| label.level == k);
+    let present = tasks.iter().filter(|task| task.trials[k] > 0).count();
+    4 * tasks.iter().filter(labelled).count() > present
+}
+
+fn exploring(rate: CorrectedRate, k: usize) -> CorrectedRate {
+    if rate.estimate.is_none() {
+        return rate;
+    }
+    let detail = format!("more than a quarter of the tasks with a trial at level {k} (from 0)");
+    rate.at_most(Status::Exploratory)
+        .noticing(Notice::with("quota_uses_up_level", detail))
 }
 
 /// Σ_u(Σ_{i∈u} w_i(z_i − z̄))²·U/(U − 1); s²/G for tasks of equal weight.
@@ -121,7 +151,7 @@ fn graded(rate: CorrectedRate, units: &Units) -> CorrectedRate {
     rate
 }
 
-/// Weight, positives and Kish's number of labels of one level.
+/// Weight, share of positives and effective number of labels of one level.
 fn stratum(tasks: &[&JudgedTask], units: &Units, design: TaskLabelDesign, k: usize) -> Stratum {
     let weight = sum(tasks
         .iter()
@@ -139,16 +169,27 @@ fn stratum(tasks: &[&JudgedTask], units: &Units, design: TaskLabelDesign, k: usi
     };
     let total = sum((0..tasks.len()).map(|i| carried(i).0));
     let positive = sum((0..tasks.len()).map(|i| carried(i).0 * carried(i).1));
-    let squares = sum(units.sums(|i| carried(i).0).map(|c| c * c));
-    let labels = if squares > 0.0 {
-        total * total / squares
-    } else {
-        0.0
-    };
+    if total <= 0.0 {
+        return Stratum {
+            weight,
+            labels: 0.0,
+            share: None,
+        };
+    }
+    let share = (positive / total).clamp(0.0, 1.0);
+    let squares = |value: &dyn Fn(usize) -> f64| sum(units.sums(value).map(|c| c * c));
+    let kish = total * total / squares(&|i| carried(i).0);
+    let error = squares(&|i| carried(i).0 * (carried(i).1 - share));
+    let linear = share * (1.0 - share) * total * total / error;
     Stratum {
         weight,
-        labels,
-        share: (total > 0.0).then(|| (positive / total).clamp(0.0, 1.0)),
+        // Without any spread of labels nothing can be said of it.
+        labels: if error > 0.0 && share > 0.0 && share < 1.0 {
+            kish.min(linear)
+        } else {
+            kish
+        },
+        share: Some(share),
     }
 }
 
@@ -255,8 +296,60 @@ mod tests {
     #[test]
     fn both_designs_agree_for_equal_numbers_of_trials() {
         let tasks = single_trials();
-        let first = run(&tasks, None, TaskLabelDesign::TaskThenTrial);
-        assert_eq!(first, run(&tasks, None, TaskLabelDesign::LevelPool));
+        let first = run(&tasks, None, TaskLabelDesign::TaskThenTrial).rate;
+        let second = run(&tasks, None, TaskLabelDesign::LevelPool).rate;
+        let numbers = |rate: &CorrectedRate| (rate.estimate, rate.lower, rate.upper);
+        assert_eq!(numbers(&first), numbers(&second));
+    }
+
+    /// Labels that weigh more where they are negative carry less than Kish's number says.
+    #[test]
+    fn weights_that_follow_the_label_leave_fewer_labels() {
+        let width = |heavy: f64| {
+            let tasks: Vec<JudgedTask> = (0..100u32)
+                .map(|i| task([0, 1], Some((1, f64::from(u8::from(i % 5 > 0))))))
+                .collect();
+            // Every fifth task weighs 3: the negative ones, or as many others.
+            let weights = (0..100u32).map(|i| if f64::from(i % 5) == heavy { 3.0 } else { 1.0 });
+            let weights = Weights::Explicit(weights.collect());
+            let design = TaskLabelDesign::TaskThenTrial;
+            let inversion = Inversion::ClopperPearson;
+            let got =
+                post_stratified_tasks(&tasks, None, &weights, design, inversion, Level::p95());
+            let rate = got.unwrap().rate;
+            let share = rate.estimate.unwrap();
+            (rate.upper.unwrap() - rate.lower.unwrap()) / (share * (1.0 - share)).sqrt()
+        };
+        let (negative, positive) = (width(0.0), width(1.0));
+        // q = 4/7: v = (80·(3/7)² + 20·9·(4/7)²)/140² against q(1 − q)/n with n = 140²/260.
+        let expected = ((80.0 * 9.0 + 180.0 * 16.0) / 49.0 / (12.0 / 49.0) / 260.0f64).sqrt();
+        assert!(
+            (negative / positive / expected - 1.0).abs() < 0.05,
+            "{negative} {positive}"
+        );
+    }
+
+    #[test]
+    fn a_quota_that_uses_up_a_level_only_explores() {
+        // Eighty tasks with a trial at both levels; labels are at the lower one.
+        let labelled = |count: u32| -> Vec<JudgedTask> {
+            (0..80u32)
+                .map(|i| task([1, 1], (i < count).then_some((0, f64::from(i % 2)))))
+                .collect()
+        };
+        let status = |count, design| run(&labelled(count), None, design).rate;
+        let within = status(20, TaskLabelDesign::LevelPool);
+        let beyond = status(21, TaskLabelDesign::LevelPool);
+        assert!(within.status > Status::Exploratory, "{within:?}");
+        assert_eq!(beyond.status, Status::Exploratory);
+        assert!(
+            beyond
+                .notices
+                .iter()
+                .any(|n| n.code == "quota_uses_up_level")
+        );
+        let by_task = status(21, TaskLabelDesign::TaskThenTrial);
+        assert_eq!(by_task.status, within.status);
     }
 
     #[test]

@@ -22,6 +22,19 @@ pub struct Transported {
 }
 
 impl Transported {
+    /// Counts in the order of the fields, for tests: x of N, tp of P, tn of Q.
+    #[cfg(test)]
+    pub(super) fn of_counts(x: f64, n: f64, tp: f64, p: f64, tn: f64, q: f64) -> Self {
+        Self {
+            judge_positive: x,
+            items: n,
+            true_positive: tp,
+            positives: p,
+            true_negative: tn,
+            negatives: q,
+        }
+    }
+
     /// Checks that every count is part of its whole.
     ///
     /// # Errors

@@ -130,9 +130,10 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
         return Err(Error::input(format!("unit {i} (from 0): {:?}", units[i]))
             .hint("counts are not negative, and events need exposure"));
     }
-    let used: Vec<UnitCount> = units.iter().copied().filter(|u| u.exposure > 0.0).collect();
-    let (g, e) = (used.len() as f64, sum(used.iter().map(|u| u.exposure)));
-    let x = sum(used.iter().map(|u| u.events));
+    let used = units.iter().filter(|u| u.exposure > 0.0);
+    let count = used.clone().count();
+    let (g, e) = (count as f64, sum(used.clone().map(|u| u.exposure)));
+    let x = sum(used.clone().map(|u| u.events));
     let rate = (e > 0.0).then(|| x / e).filter(|r| r.is_finite());
     let mut result = CountRate {
         rate,
@@ -140,11 +141,11 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
         lower: None,
         upper: None,
         status: Status::NotEstimable,
-        units: used.len(),
+        units: count,
         reason: None,
     };
-    if used.len() < 2 {
-        result.reason = Some(if used.is_empty() {
+    if count < 2 {
+        result.reason = Some(if count == 0 {
             "no_valid_trials"
         } else {
             "too_few_units"
@@ -156,14 +157,14 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
         return Ok(result);
     }
     let widening = t_quantile(1.0 - level.tail(), g - 1.0) / level.z();
-    let phi = dispersion(&used, x, e) * widening * widening;
+    let phi = dispersion(used, x, e) * widening * widening;
     if !(phi.is_finite() && phi > 0.0) {
         result.reason = Some("out_of_range");
         return Ok(result);
     }
     let limits = garwood(x / phi, e / phi, level);
     (result.phi, result.lower, result.upper) = (Some(phi), Some(limits.lower), Some(limits.upper));
-    result.status = if used.len() < 30 {
+    result.status = if count < 30 {
         Status::Exploratory
     } else {
         Status::Ok
@@ -172,15 +173,16 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
 }
 
 /// φ_s = (Kφ + max(φ, m̄))/(K+1).
-fn dispersion(used: &[UnitCount], x: f64, e: f64) -> f64 {
-    let (g, m) = (used.len() as f64, e / used.len() as f64);
+fn dispersion<'a>(used: impl Iterator<Item = &'a UnitCount> + Clone, x: f64, e: f64) -> f64 {
+    let g = used.clone().count() as f64;
+    let m = e / g;
     if x == 0.0 {
         return m.max(1.0);
     }
     let rate = x / e;
-    let spread = sum(used.iter().map(|u| (u.events / u.exposure - rate).powi(2)));
+    let spread = sum(used.clone().map(|u| (u.events / u.exposure - rate).powi(2)));
     let phi = (spread / (g * (g - 1.0)) / (rate / e)).max(1.0);
-    let k = used.iter().filter(|u| u.events > 0.0).count() as f64;
+    let k = used.filter(|u| u.events > 0.0).count() as f64;
     (k * phi + phi.max(m)) / (k + 1.0)
 }
 

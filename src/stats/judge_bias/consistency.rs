@@ -1,6 +1,6 @@
 //! Self-consistency of a judge over repeats.
 
-use crate::stats::sum::mean;
+use crate::stats::sum::mean_of;
 use crate::stats::undefined::{Defined, Undefined};
 
 /// How often a judge agrees with itself.
@@ -19,7 +19,7 @@ pub struct SelfConsistency {
 /// It bounds reproducibility, not correctness: a judge that always passes is perfectly consistent.
 /// `None` is an unusable repeat.
 ///
-/// Unreliable with few items, and where one answer is so common that repeats agree by chance.
+/// Unreliable under about 30 items (rule of thumb), and where one answer is so common that repeats agree by chance.
 ///
 /// # Errors
 ///
@@ -28,11 +28,12 @@ pub struct SelfConsistency {
 /// Source: Simpson 1949 (the chance that two draws agree).
 pub fn self_consistency(repeats: &[Vec<Option<u32>>]) -> Defined<SelfConsistency> {
     let per_item: Vec<Option<f64>> = repeats.iter().map(|item| agreement(item)).collect();
-    let defined: Vec<f64> = per_item.iter().flatten().copied().collect();
-    let pairwise_agreement = mean(&defined).ok_or(Undefined("no_repeated_item"))?;
+    let defined = per_item.iter().flatten().copied();
+    let (items, mean) = (defined.clone().count(), mean_of(defined));
+    let pairwise_agreement = mean.ok_or(Undefined("no_repeated_item"))?;
     Ok(SelfConsistency {
         pairwise_agreement,
-        items: defined.len(),
+        items,
         per_item,
     })
 }

@@ -1,8 +1,8 @@
 //! Self-preference, identity effects, and errors of scores against people.
 
 use crate::stats::Level;
-use crate::stats::mean::{MeanEstimate, t_mean};
-use crate::stats::sum::mean;
+use crate::stats::mean::{MeanEstimate, t_mean_of};
+use crate::stats::sum::mean_of;
 use crate::stats::undefined::{Defined, Undefined};
 
 /// Self-preference as a difference in differences, method id `self_preference_did`.
@@ -18,7 +18,7 @@ use crate::stats::undefined::{Defined, Undefined};
 ///
 /// Source: Panickssery et al. 2024.
 pub fn self_preference_did(own: &[f64], other: &[f64], level: Level) -> Defined<MeanEstimate> {
-    Ok(t_mean(&differences(own, other)?, level))
+    Ok(t_mean_of(differences(own, other)?, level))
 }
 
 /// What a correlation cannot see: shift and size of a judge's errors.
@@ -42,21 +42,24 @@ pub struct ScoreErrors {
 /// Source: Willmott & Matsuura 2005.
 pub fn score_errors(judge: &[f64], human: &[f64]) -> Defined<ScoreErrors> {
     let errors = differences(judge, human)?;
-    let absolute: Vec<f64> = errors.iter().map(|e| e.abs()).collect();
-    let mean_signed = mean(&errors).ok_or(Undefined("no_items"))?;
-    let mean_absolute = mean(&absolute).ok_or(Undefined("no_items"))?;
+    let absolute = errors.clone().map(f64::abs);
+    let mean_signed = mean_of(errors).ok_or(Undefined("no_items"))?;
+    let mean_absolute = mean_of(absolute).ok_or(Undefined("no_items"))?;
     Ok(ScoreErrors {
         mean_signed,
         mean_absolute,
     })
 }
 
-fn differences(first: &[f64], second: &[f64]) -> Defined<Vec<f64>> {
+fn differences<'a>(
+    first: &'a [f64],
+    second: &'a [f64],
+) -> Defined<impl Iterator<Item = f64> + Clone + 'a> {
     if first.len() != second.len() {
         return Err(Undefined("unequal_lengths"));
     }
-    let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| a - b).collect();
-    if differences.iter().any(|d| !d.is_finite()) {
+    let differences = first.iter().zip(second).map(|(a, b)| a - b);
+    if differences.clone().any(|d| !d.is_finite()) {
         return Err(Undefined("not_finite"));
     }
     Ok(differences)

@@ -47,7 +47,7 @@ pub struct McnemarChi2 {
 /// McNemar's chi-square tests, with and without continuity correction (method `mcnemar_chi2`), for
 /// comparison with other software; the exact test needs no approximation.
 ///
-/// Unreliable under 25 discordant tasks.
+/// Unreliable under 25 discordant tasks (rule of thumb).
 ///
 /// Source: McNemar 1947; Edwards 1948 (continuity correction).
 pub fn mcnemar_chi2(table: PairedTable) -> McnemarChi2 {

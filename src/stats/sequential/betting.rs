@@ -34,6 +34,13 @@ impl Stake {
         (self.budget / (variance * i * (i + 1.0).ln())).sqrt()
     }
 
+    /// The largest λ that the value `ahead` of the next can get, whatever comes before it: the sum of squares
+    /// never falls, so that it is at least what it is now.
+    pub fn most(&self, ahead: u64) -> f64 {
+        let i = self.seen + 1.0 + ahead as f64;
+        (self.budget / (self.squares * (i + 1.0).ln())).sqrt()
+    }
+
     /// Takes a value into account.
     pub fn observe(&mut self, x: f64) {
         self.seen += 1.0;
@@ -47,8 +54,8 @@ impl Stake {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purse {
     pub m: f64,
-    above: f64,
-    below: f64,
+    pub above: f64,
+    pub below: f64,
 }
 
 impl Purse {
@@ -68,6 +75,12 @@ impl Purse {
 
     pub fn hedged(&self) -> f64 {
         0.5 * self.above.max(self.below)
+    }
+
+    /// Bounds both capitals after one more value of any size, at a stake of at most `stake`.
+    pub fn grow(&mut self, stake: f64) {
+        self.above *= 1.0 + stake.min(TRUNCATION / self.m) * (1.0 - self.m);
+        self.below *= 1.0 + stake.min(TRUNCATION / (1.0 - self.m)) * self.m;
     }
 }
 
@@ -127,10 +140,12 @@ impl HedgedCapital {
     }
 }
 
-/// One-sided capital for non-inferiority, from task differences B − A.
+/// One-sided capital for non-inferiority, from task differences B − A, method id `betting_noninferiority`.
 ///
 /// Bets that the mean of (d + 1)/2 is above (1 − δ)/2. Capital of 1/α₁ or more shows that B is not worse
 /// by δ, at one-sided level α₁, at any time.
+///
+/// Unreliable where tasks enter in the order in which they finish: fast tasks are easy ones.
 ///
 /// Source: Waudby-Smith & Ramdas 2024; METHODS 7.
 #[derive(Clone, Debug)]
@@ -178,7 +193,19 @@ impl NonInferiority {
 
     /// Whether non-inferiority was shown at some look.
     pub fn shown(&self) -> bool {
-        self.highest >= 1.0 / self.one_sided
+        self.highest >= self.bar()
+    }
+
+    /// The capital that shows it, 1/α₁.
+    pub(super) fn bar(&self) -> f64 {
+        1.0 / self.one_sided
+    }
+
+    /// No course of `remaining` further tasks brings more capital than this.
+    pub(super) fn highest_reach(&self, remaining: u64) -> f64 {
+        let mut purse = self.purse;
+        (0..remaining).for_each(|ahead| purse.grow(self.stake.most(ahead)));
+        purse.above
     }
 
     /// Anytime-valid one-sided p: one over the highest capital so far.

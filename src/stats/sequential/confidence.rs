@@ -1,5 +1,6 @@
 //! The betting confidence sequence.
 
+use super::Reach;
 use super::betting::{Purse, Stake, check_level, check_value};
 use crate::base::{Error, Result};
 use crate::stats::Limits;
@@ -79,6 +80,29 @@ impl BettingCs {
             lower: (first.m - self.step).max(0.0),
             upper: (last.m + self.step).min(1.0),
         })
+    }
+
+    /// How far the limits can still move in `remaining` further values.
+    ///
+    /// K⁺ falls and K⁻ rises with m, so that the lower limit rests on K⁺ alone and the upper one on K⁻. A bet
+    /// on one value grows them by at most 1 + λ(1 − m) and 1 + λm, and λ can't exceed what the squares seen
+    /// so far allow. Both bounds hold for every course that leaves limits at all; they are not always
+    /// reached. Costs a pass over the grid per remaining value.
+    ///
+    /// Source: METHODS 7 (futility); own bound.
+    pub fn reach(&self, remaining: u64) -> Reach {
+        let mut grid = self.grid.clone();
+        for ahead in 0..remaining {
+            let stake = self.stake.most(ahead);
+            grid.iter_mut().for_each(|purse| purse.grow(stake));
+        }
+        let bar = 2.0 * self.bar;
+        let first = grid.iter().find(|purse| purse.above < bar);
+        let last = grid.iter().rev().find(|purse| purse.below < bar);
+        Reach {
+            highest_lower: first.map_or(1.0, |purse| (purse.m - self.step).max(0.0)),
+            lowest_upper: last.map_or(0.0, |purse| (purse.m + self.step).min(1.0)),
+        }
     }
 }
 

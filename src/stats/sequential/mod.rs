@@ -6,8 +6,10 @@
 
 mod betting;
 mod confidence;
+mod reach;
 mod sign;
 
 pub use betting::{HedgedCapital, NonInferiority};
 pub use confidence::BettingCs;
+pub use reach::{Reach, non_inferiority_is_futile, sign_reach};
 pub use sign::{SignEValue, sign_e_value};

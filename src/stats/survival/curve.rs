@@ -37,12 +37,13 @@ pub struct KaplanMeier {
 /// A median of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
-    /// The smallest time with survival ≤ ½; `None` if it was not reached.
-    pub estimate: Option<f64>,
-    /// The smallest time whose lower limit of survival is ≤ ½; `None` if it was not reached.
-    pub lower: Option<f64>,
-    /// The smallest time whose upper limit of survival is ≤ ½; `None` if it was not reached.
-    pub upper: Option<f64>,
+    /// The smallest time with survival ≤ ½; `median_not_reached` if there is none.
+    pub estimate: Defined<f64>,
+    /// The smallest time whose lower limit of survival is ≤ ½; `not_reached` if there is none.
+    pub lower: Defined<f64>,
+    /// The smallest time whose upper limit of survival is ≤ ½; `not_reached` if there is none: the data
+    /// do not bound it.
+    pub upper: Defined<f64>,
 }
 
 /// A mean time restricted to a horizon.
@@ -50,8 +51,9 @@ pub struct Median {
 pub struct RestrictedMean {
     /// Area under the curve up to the horizon.
     pub estimate: f64,
-    /// Greenwood-type standard error; 0 without events before the horizon.
-    pub se: f64,
+    /// Greenwood-type standard error; `zero_variance` where no event before the horizon, or only events at
+    /// one time, say nothing about spread.
+    pub se: Defined<f64>,
 }
 
 /// The Kaplan–Meier curve of independent times, method ids `kaplan_meier_survival` and
@@ -73,8 +75,8 @@ pub struct RestrictedMean {
 /// let times = [(4.0, true), (7.0, true), (9.0, false), (12.0, true)];
 /// let times = times.map(|(time, observed)| Censored { time, observed });
 /// let curve = kaplan_meier(&times, Level::p95()).unwrap();
-/// assert_eq!(curve.survival_at(8.0), Some(0.5));
-/// assert_eq!(curve.median().estimate, Some(7.0));
+/// assert_eq!(curve.survival_at(8.0), Ok(0.5));
+/// assert_eq!(curve.median().estimate, Ok(7.0));
 /// ```
 ///
 /// Source: Kaplan & Meier 1958; Brookmeyer & Crowley 1982; Kalbfleisch & Prentice 1980 (log-log).
@@ -104,16 +106,29 @@ pub fn kaplan_meier(times: &[Censored], level: Level) -> Defined<KaplanMeier> {
 }
 
 impl KaplanMeier {
-    /// Share without the event at a time; `None` past the last time watched, unless it is 0.
-    pub fn survival_at(&self, time: f64) -> Option<f64> {
+    /// Share without the event at a time.
+    ///
+    /// # Errors
+    ///
+    /// `beyond_follow_up` past the last time watched, unless the share is 0.
+    pub fn survival_at(&self, time: f64) -> Defined<f64> {
         let survival = self.step_at(time).map_or(1.0, |step| step.survival);
-        (time <= self.last || survival == 0.0).then_some(survival)
+        let known = time <= self.last || survival == 0.0;
+        known
+            .then_some(survival)
+            .ok_or(Undefined("beyond_follow_up"))
     }
 
-    /// Log-log limits of survival at a time; `None` where the curve is 1, 0 or not watched.
-    pub fn limits_at(&self, time: f64) -> Option<Limits> {
+    /// Log-log limits of survival at a time.
+    ///
+    /// # Errors
+    ///
+    /// `limit_undefined_at_0_or_1`, where the log-log scale ends; `beyond_follow_up` as
+    /// [`Self::survival_at`].
+    pub fn limits_at(&self, time: f64) -> Defined<Limits> {
         self.survival_at(time)?;
-        self.step_limits(self.step_at(time)?)
+        let limits = self.step_at(time).and_then(|step| self.step_limits(step));
+        limits.ok_or(Undefined("limit_undefined_at_0_or_1"))
     }
 
     fn step_at(&self, time: f64) -> Option<&Step> {
@@ -138,15 +153,16 @@ impl KaplanMeier {
     /// The median with Brookmeyer–Crowley limits from the log-log limits of the curve.
     ///
     /// The smallest time with survival ≤ ½, as every quantile here; software that averages over a
-    /// flat piece at exactly ½ answers differently there. An upper limit that is not reached is
-    /// `None`: the data do not bound it.
+    /// flat piece at exactly ½ answers differently there.
     pub fn median(&self) -> Median {
         let reach = |share: &dyn Fn(&Step) -> Option<f64>| {
             let reached = |step: &&Step| share(step).is_some_and(|s| at_most(s, 0.5));
-            self.steps.iter().find(reached).map(|step| step.time)
+            let first = self.steps.iter().find(reached);
+            first.map(|step| step.time).ok_or(Undefined("not_reached"))
         };
         Median {
-            estimate: reach(&|step| Some(step.survival)),
+            estimate: reach(&|step| Some(step.survival))
+                .map_err(|_| Undefined("median_not_reached")),
             lower: reach(&|step| {
                 // Where survival is 0 its lower limit is 0 too.
                 self.step_limits(step)
@@ -165,7 +181,7 @@ impl KaplanMeier {
     ///
     /// Source: Irwin 1949; Kaplan & Meier 1958.
     pub fn restricted_mean(&self, horizon: f64) -> Defined<RestrictedMean> {
-        if horizon.is_nan() || horizon < 0.0 || self.survival_at(horizon).is_none() {
+        if horizon.is_nan() || horizon < 0.0 || self.survival_at(horizon).is_err() {
             return Err(Undefined("beyond_follow_up"));
         }
         let within = self.steps.partition_point(|step| step.time <= horizon);
@@ -195,7 +211,9 @@ impl KaplanMeier {
         };
         Ok(RestrictedMean {
             estimate: area + first,
-            se: variance.sqrt(),
+            se: Some(variance.sqrt())
+                .filter(|se| *se > 0.0)
+                .ok_or(Undefined("zero_variance")),
         })
     }
 }
@@ -221,14 +239,21 @@ mod tests {
         assert!((mean.estimate - 2.5).abs() < 1e-12);
         // Without censoring, the Greenwood-type error is the population sd over √n.
         let variance = [1.5f64, 0.5, 0.5, 2.5].iter().map(|d| d * d).sum::<f64>() / 4.0;
-        assert!((mean.se - (variance / 4.0).sqrt()).abs() < 1e-12);
+        assert!((mean.se.unwrap() - (variance / 4.0).sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn what_was_not_watched_is_unknown() {
         let censored = curve(&[(1.0, true), (3.0, false), (4.0, false)]);
-        assert_eq!(censored.survival_at(5.0), None);
-        assert_eq!(censored.median().estimate, None);
+        let beyond = Err(Undefined("beyond_follow_up"));
+        assert_eq!(censored.survival_at(5.0), beyond);
+        assert_eq!(
+            censored.limits_at(5.0).unwrap_err().code(),
+            "beyond_follow_up"
+        );
+        let median = censored.median();
+        assert_eq!(median.estimate, Err(Undefined("median_not_reached")));
+        assert_eq!(median.upper, Err(Undefined("not_reached")));
         assert_eq!(
             censored.restricted_mean(5.0).unwrap_err().code(),
             "beyond_follow_up"
@@ -237,7 +262,12 @@ mod tests {
         let nobody = curve(&[(3.0, false)]);
         assert_eq!(
             (nobody.survival_at(2.0), nobody.limits_at(2.0)),
-            (Some(1.0), None)
+            (Ok(1.0), Err(Undefined("limit_undefined_at_0_or_1")))
+        );
+        let mean = nobody.restricted_mean(3.0).unwrap();
+        assert_eq!(
+            (mean.estimate, mean.se),
+            (3.0, Err(Undefined("zero_variance")))
         );
     }
 

@@ -1,6 +1,7 @@
 //! What must hold of every interval, whatever the data.
 
 mod invariance;
+mod more_tasks;
 
 use assize::compare::decision::{DecideInput, decide};
 use assize::compare::orient::Direction;

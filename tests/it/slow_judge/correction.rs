@@ -348,7 +348,9 @@ proptest! {
             } else {
                 let c: f64 = own.iter().map(|o| o.0).sum();
                 *q = own.iter().map(|o| o.0 * o.1).sum::<f64>() / c;
-                let n = c * c / own.iter().map(|o| o.0 * o.0).sum::<f64>();
+                let kish = c * c / own.iter().map(|o| o.0 * o.0).sum::<f64>();
+                let v = own.iter().map(|o| (o.0 * (o.1 - *q) / c).powi(2)).sum::<f64>();
+                let n = if *q > 0.0 && *q < 1.0 { kish.min(*q * (1.0 - *q) / v) } else { kish };
                 let limits = assize::stats::proportion::clopper_pearson(*q * n, n, Level::p95());
                 down += (weight * (*q - limits.lower)).powi(2);
                 up += (weight * (limits.upper - *q)).powi(2);

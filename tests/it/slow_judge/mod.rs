@@ -4,6 +4,7 @@
 mod agreement;
 mod bias;
 mod correction;
+mod exact_bootstrap;
 mod properties;
 mod resampling;
 mod time;

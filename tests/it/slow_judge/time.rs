@@ -9,7 +9,7 @@ use assize::stats::sequential::{BettingCs, HedgedCapital, NonInferiority, sign_e
 use assize::stats::survival::{Censored, kaplan_meier};
 use proptest::prelude::*;
 
-use super::{integral, near, root};
+use super::{derivative, integral, near, root};
 
 /// Both capitals against `m`, from scratch.
 fn capitals(x: &[f64], m: f64, one_sided: f64) -> (f64, f64) {
@@ -193,15 +193,51 @@ proptest! {
     #[test]
     fn survival_by_redistribution(times in times(), at in 0u8..25) {
         let curve = kaplan_meier(&times, Level::p95()).unwrap();
-        if let Some(survival) = curve.survival_at(f64::from(at)) {
+        if let Ok(survival) = curve.survival_at(f64::from(at)) {
             prop_assert!((survival - redistributed(&times, f64::from(at))).abs() < 1e-10);
         }
         let half = (0..25).map(f64::from).find(|&t| redistributed(&times, t) <= 0.5 + 1e-9);
-        prop_assert_eq!(curve.median().estimate, half.filter(|_| curve.steps.iter().any(|s| s.survival <= 0.5 + 1e-9)));
+        prop_assert_eq!(curve.median().estimate.ok(), half.filter(|_| curve.steps.iter().any(|s| s.survival <= 0.5 + 1e-9)));
         // The area by rectangles of whole steps: times are whole.
         let horizon = curve.last;
         let area: f64 = (0..horizon as u32).map(|t| redistributed(&times, f64::from(t))).sum();
         prop_assert!(near(curve.restricted_mean(horizon).unwrap().estimate, area, 1e-9));
+    }
+
+    /// The delta method on the hazards: each is a binomial share of those at risk.
+    #[test]
+    fn errors_of_restricted_means_by_numerical_derivatives(times in times(), horizon in 1u8..20) {
+        let curve = kaplan_meier(&times, Level::p95()).unwrap();
+        let horizon = f64::from(horizon).min(curve.last);
+        let mut whole: Vec<f64> = times.iter().filter(|t| t.observed && t.time <= horizon).map(|t| t.time).collect();
+        whole.sort_by(f64::total_cmp);
+        whole.dedup();
+        let at_risk = |t: f64| times.iter().filter(|x| x.time >= t).count() as f64;
+        let events = |t: f64| times.iter().filter(|x| x.observed && x.time == t).count() as f64;
+        let hazards: Vec<f64> = whole.iter().map(|&t| events(t) / at_risk(t)).collect();
+        let area = |hazards: &[f64]| {
+            let (mut area, mut since, mut height) = (0.0, 0.0, 1.0);
+            for (&t, h) in whole.iter().zip(hazards) {
+                area += height * (t - since);
+                (since, height) = (t, height * (1.0 - h));
+            }
+            area + height * (horizon - since)
+        };
+        let variance: f64 = (0..whole.len()).map(|j| {
+            let moved = |h: f64| {
+                let mut hazards = hazards.clone();
+                hazards[j] = h;
+                area(&hazards)
+            };
+            let slope = derivative(moved, hazards[j]);
+            slope * slope * hazards[j] * (1.0 - hazards[j]) / at_risk(whole[j])
+        }).sum();
+        let got = curve.restricted_mean(horizon).unwrap();
+        prop_assert!(near(got.estimate, area(&hazards), 1e-9));
+        match got.se {
+            Ok(se) => prop_assert!(near(se, variance.sqrt(), 1e-6), "{se} {variance}"),
+            Err(reason) => prop_assert!(variance < 1e-12 && reason.code() == "zero_variance", "{variance}"),
+        }
     }
 
     #[test]
@@ -222,7 +258,7 @@ proptest! {
         });
         let upper = whole().find(|&t| log_log(&times, t, z).is_some_and(|l| l.1 <= 0.5 + 1e-9));
         let got = curve.median();
-        prop_assert_eq!((got.lower, got.upper), (lower, upper));
+        prop_assert_eq!((got.lower.ok(), got.upper.ok()), (lower, upper));
     }
 
     #[test]

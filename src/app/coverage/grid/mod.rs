@@ -7,6 +7,10 @@ mod differences;
 mod rates;
 
 use super::cell::{AmountCell, Cell};
+use super::judged_tasks::{
+    self,
+    LabelChoice::{LevelPool, TaskThenTrial},
+};
 use crate::base::{Error, Result};
 
 /// The grids, by name.
@@ -16,6 +20,7 @@ pub const NAMES: &[&str] = &[
     "pass-k",
     "always-fail",
     "bimodal",
+    "graded",
     "difficulty",
     "clusters",
     "differences",
@@ -24,8 +29,20 @@ pub const NAMES: &[&str] = &[
     "amounts",
     "judged",
     "judged-levels",
+    "judged-levels-quota",
     "judged-pairs",
     "counts",
+    "judged-tasks",
+    "judged-tasks-pool",
+    "judged-tasks-weighted",
+    "times",
+    "times-clustered",
+    "sequences",
+    "sequences-even",
+    "sequences-loss",
+    "recovery",
+    "agreement",
+    "agreement-tasks",
 ];
 
 /// The cells of a named grid.
@@ -41,30 +58,39 @@ pub fn named(name: &str) -> Result<Vec<Cell>> {
         "pass-k" => rates::rates(&[5, 10, 20, 50, 100, 300, 1000], 3),
         "always-fail" => rates::always_fail(),
         "bimodal" => rates::bimodal(),
+        "graded" => rates::graded(),
         "difficulty" => rates::difficulty(),
         "clusters" => rates::clusters(),
         "differences" => differences::differences(),
         "breaks" => differences::breaks(),
         "difference-clusters" => differences::difference_clusters(),
         "amounts" => amounts(),
-        "judged" => super::judged::grid()
-            .into_iter()
-            .map(Cell::Judged)
-            .collect(),
-        "judged-levels" => super::levels::grid()
-            .into_iter()
-            .map(Cell::Levels)
-            .collect(),
-        "judged-pairs" => super::pairs::grid().into_iter().map(Cell::Pairs).collect(),
-        "counts" => super::counts::grid()
-            .into_iter()
-            .map(Cell::Counts)
-            .collect(),
+        "judged" => cells(super::judged::grid(), Cell::Judged),
+        "judged-levels" => cells(super::levels::grid(), Cell::Levels),
+        "judged-levels-quota" => cells(super::levels::quota_grid(), Cell::Levels),
+        "judged-pairs" => cells(super::pairs::grid(), Cell::Pairs),
+        "counts" => cells(super::counts::grid(), Cell::Counts),
+        "judged-tasks" => cells(judged_tasks::grid(TaskThenTrial), Cell::JudgedTasks),
+        "judged-tasks-pool" => cells(judged_tasks::grid(LevelPool), Cell::JudgedTasks),
+        "judged-tasks-weighted" => cells(judged_tasks::weighted_grid(), Cell::JudgedTasks),
+        "times" => cells(super::times::grid(1), Cell::Times),
+        "times-clustered" => cells(super::times::grid(3), Cell::Times),
+        "sequences" => cells(super::sequences::grid(), Cell::Sequence),
+        // A sign test needs single trials and equal arms, non-inferiority a loss.
+        "sequences-even" => cells(super::sequences::even_grid(), Cell::Sequence),
+        "sequences-loss" => cells(super::sequences::loss_grid(), Cell::Sequence),
+        "recovery" => cells(super::recovery::grid(), Cell::Recovery),
+        "agreement" => cells(super::agreement::grid(), Cell::Agreement),
+        "agreement-tasks" => cells(super::agreement::task_grid(), Cell::Agreement),
         _ => {
             return Err(Error::input(format!("no grid `{name}`"))
                 .hint(format!("one of {}", NAMES.join(", "))));
         }
     })
+}
+
+fn cells<T>(designs: Vec<T>, kind: fn(T) -> Cell) -> Vec<Cell> {
+    designs.into_iter().map(kind).collect()
 }
 
 /// METHODS 4: lognormal amounts, at three quantiles and with three spreads of the change.

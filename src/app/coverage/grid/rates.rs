@@ -91,6 +91,27 @@ pub(super) fn bimodal() -> Vec<Cell> {
     cells
 }
 
+/// METHODS 1.5: graded values in steps of a quarter or a tenth; all tasks alike, or some always at 0.
+pub(super) fn graded() -> Vec<Cell> {
+    let mut cells = vec![];
+    for g in [10u32, 30, 100, 300] {
+        for m in [1u32, 5] {
+            for grades in [4u32, 10] {
+                for (label, failing) in [("alike", 0.0), ("some-at-0", 0.1)] {
+                    let points = vec![Point::new(0.0, failing), Point::new(0.9, 1.0 - failing)];
+                    let cell = ScoreCell {
+                        grades,
+                        ..scores(g, m, points)
+                    };
+                    let name = format!("G={g} m={m} steps={grades} {label}");
+                    cells.push(Cell::Scores(cell).named(name));
+                }
+            }
+        }
+    }
+    cells
+}
+
 /// METHODS 1.5: trials depend on difficulty, with equal task weights and with trial weights.
 pub(super) fn difficulty() -> Vec<Cell> {
     let mut cells = vec![];

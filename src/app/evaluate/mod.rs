@@ -1,5 +1,7 @@
 //! From what is stored and graded to a report: scores, denominators, estimates, comparisons, gate.
 
+mod notices;
+
 use std::collections::BTreeMap;
 
 use crate::base::{ArmId, Error, Result};
@@ -14,7 +16,7 @@ use crate::model::estimate::{Gate, ScreenRow};
 use crate::model::plan::Plan;
 use crate::model::report::{
     ArmInfo, Environment, Evidence, FailureRow, InputDiffers, REPORT_FORMAT, Report, RuleRow,
-    RunInfo, RunNotice,
+    RunInfo,
 };
 use crate::model::score::ScoreTable;
 use crate::plan::PlanOptions;
@@ -372,119 +374,6 @@ impl<'a> Evaluation<'a> {
             platform: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
             digests,
         }
-    }
-
-    fn notices(&self, report: &Report) -> Result<Vec<RunNotice>> {
-        let mut notices = Vec::new();
-        let mut say = |code: &str, text: String| {
-            notices.push(RunNotice {
-                code: code.to_owned(),
-                text,
-            })
-        };
-        if let Some(inputs) = report.input_differs.as_ref().filter(|i| i.differ > 0) {
-            say(
-                "input_differs",
-                format!(
-                    "{} of {} tasks had different user texts in the two arms; a difference between the arms may be a difference between the texts",
-                    inputs.differ, inputs.compared
-                ),
-            );
-        }
-        if self
-            .decision
-            .as_ref()
-            .is_some_and(|d| d.schedule == Schedule::Assumed)
-            && self.arms.iter().any(|a| a.info.recorded)
-        {
-            say(
-                "schedule_assumed",
-                "the arms were recorded and did not run interleaved; the suite declares that time of day played no part".to_owned(),
-            );
-        }
-        if report.gate.rules.is_empty() {
-            say(
-                "nothing_decided",
-                "the suite declares no rules, so nothing was decided".to_owned(),
-            );
-        }
-        for (arm, not_started, planned) in super::live_facts::not_started(self) {
-            say(
-                "not_started",
-                format!(
-                    "{arm}: {not_started} of {planned} planned trials never started, because the run ended before its randomised schedule did; they are not missing"
-                ),
-            );
-        }
-        for arm in &self.arms {
-            let store = self.stores[arm.store];
-            for (code, trials) in store.trial_notices(&arm.stored)? {
-                let text = rules_of_report::notice(&code);
-                say(&code, format!("{}: {trials} trials: {text}", arm.info.name));
-            }
-        }
-        for (arm, least, most) in self.unequal_trials() {
-            say(
-                "unequal_trials",
-                format!(
-                    "{arm} has {least} to {most} trials per task; nobody stated a plan (`--trials`), so what was recorded is what was planned"
-                ),
-            );
-        }
-        for (arm, tools) in self.undeclared_tools()? {
-            say(
-                "undeclared_tools",
-                format!(
-                    "{arm} called tools that the suite does not declare, so they count as reading: {tools}"
-                ),
-            );
-        }
-        Ok(notices)
-    }
-
-    /// Arms without a stated plan whose tasks have different numbers of trials.
-    fn unequal_trials(&self) -> Vec<(&str, usize, usize)> {
-        let mut found = Vec::new();
-        for (at, arm) in self.arms.iter().enumerate() {
-            let plan = self.stores[arm.store].plan();
-            if plan.arm(&arm.stored).is_none_or(|a| a.stated) {
-                continue;
-            }
-            let mut counts = vec![0usize; self.table.tasks.len()];
-            for row in (0..self.table.len()).filter(|&r| usize::from(self.table.arm[r]) == at) {
-                counts[self.table.task[row] as usize] += 1;
-            }
-            let (least, most) = (counts.iter().min(), counts.iter().max());
-            if let (Some(&least), Some(&most)) = (least, most)
-                && least < most
-            {
-                found.push((arm.info.name.as_str(), least, most));
-            }
-        }
-        found
-    }
-
-    /// Calls of tools that the suite does not declare, by arm: a tool under another name would not
-    /// count as writing.
-    fn undeclared_tools(&self) -> Result<Vec<(String, String)>> {
-        let mut found = Vec::new();
-        for arm in &self.arms {
-            let store = self.stores[arm.store];
-            let declared = store.suite()?.spec.tools;
-            if declared.is_empty() {
-                continue;
-            }
-            let called = store.called_tools(&arm.stored)?;
-            let unknown: Vec<String> = called
-                .iter()
-                .filter(|(tool, _)| !declared.contains_key(*tool))
-                .map(|(tool, calls)| format!("{tool} ({calls} calls)"))
-                .collect();
-            if !unknown.is_empty() {
-                found.push((arm.info.name.clone(), unknown.join(", ")));
-            }
-        }
-        Ok(found)
     }
 }
 
