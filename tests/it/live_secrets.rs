@@ -18,10 +18,11 @@ fn echoing() -> Raw {
         let message = match request.text.contains("tool_call_id") {
             false => {
                 json!({"role": "assistant", "content": format!("I have {key}"), "tool_calls": [
-                {"id": "c1", "type": "function", "function": {"name": "look", "arguments": json!({"id": key}).to_string()}}]})
+                {"id": "c1", "type": "function", "function": {"name": "look", "arguments": json!({"id": key}).to_string()}},
+                {"id": key, "type": "function", "function": {"name": key, "arguments": json!({key: [{key: key}]}).to_string()}}]})
             }
             true => {
-                json!({"role": "assistant", "content": json!({"status": "ok", "key": key}).to_string(),
+                json!({"role": "assistant", "content": json!({"status": "ok", key: key}).to_string(),
                 "reasoning_content": THOUGHT, "reasoning": THOUGHT})
             }
         };

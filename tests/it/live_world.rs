@@ -62,8 +62,9 @@ fn a_command_that_dies_is_the_tool_s_and_one_that_says_no_is_not() {
         ("echo once upon a time", "tool_not_json"),
         ("echo '{\\\"wrote\\\": 1}'", "tool_wrong_shape"),
     ] {
+        let seconds = if code == "tool_timeout" { 0.5 } else { 20.0 };
         let tool = format!(
-            "tools: {{act: {{command: {{run: [sh, -c, \"{script}\"], timeout_s: 0.5}}}}}}\n"
+            "tools: {{act: {{command: {{run: [sh, -c, \"{script}\"], timeout_s: {seconds}}}}}}}\n"
         );
         let found = acting(&tool, "");
         found.excluded("act", &format!("tool:{code}"), 2);
