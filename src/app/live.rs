@@ -271,11 +271,13 @@ fn store_all(
     while let Some(first) = stored.blocking_recv() {
         let mut batch = Vec::new();
         let mut amended = Vec::new();
+        let mut stopping = None;
         let mut next = Some(first);
         while let Some(message) = next {
             match message {
                 Sink::Finished(finished) => batch.push(*finished),
                 Sink::Amend(id, status) => amended.push((id, status)),
+                Sink::Stopping(reason) => stopping = Some(ExecEvent::Stopping { reason }),
             }
             next = match batch.len() < BATCH {
                 true => stored.try_recv().ok(),
@@ -283,6 +285,9 @@ fn store_all(
             };
         }
         store_batch(&mut writer, batch, watch)?;
+        if let Some(event) = stopping {
+            watch(&event);
+        }
         for (id, status) in amended {
             if writer.amend(&id, &status)? {
                 watch(&ExecEvent::Amended {

@@ -2,11 +2,13 @@
 
 use super::Talk;
 use super::live::Arms;
-use crate::base::{Error, Result};
+use crate::base::Result;
 use crate::model::arm::Arm;
 use crate::model::chat::{CallFailure, ChatRequest, Message, TrialKey};
 use crate::model::plan::Plan;
+use crate::model::report::PreflightRow;
 use crate::model::suite::Suite;
+use crate::model::trial::Boundary;
 use crate::stats::Level;
 use crate::stats::power::mde;
 
@@ -92,32 +94,38 @@ fn cost(suite: &Suite, plan: &Plan, arm: &Arm) -> String {
     )
 }
 
-/// Asks each arm once.
+/// Asks each arm once, and gives those that do not answer.
 ///
 /// # Errors
 ///
-/// If an arm does not answer, or the runtime cannot be started.
-pub fn check(arms: &Arms, talk: &mut Talk) -> Result<()> {
+/// If the runtime cannot be started.
+pub fn check(arms: &Arms, talk: &mut Talk) -> Result<Vec<PreflightRow>> {
     let runtime = super::live::runtime()?;
-    let mut problems = Vec::new();
+    let mut unanswered = Vec::new();
     for (id, arm) in arms.live.iter().filter(|(_, arm)| !arm.virtual_time) {
         match runtime.block_on(arm.client.complete(&question(), None)) {
             Ok(_) => talk(&format!("{id}: answers")),
             Err(CallFailure { code, detail, .. }) => {
-                let problem = format!("arm `{id}` does not answer: {code}: {detail}");
-                problems.push(Error::io(problem));
+                talk(&format!(
+                    "error: arm `{id}` does not answer: {code}: {detail}"
+                ));
+                unanswered.push(PreflightRow {
+                    arm: id.to_string(),
+                    boundary: Boundary::Provider.name().to_owned(),
+                    code,
+                    detail,
+                });
             }
         }
     }
-    match problems.len() {
-        0 => Ok(()),
-        1 => Err(problems.remove(0).hint(HINT)),
-        _ => Err(Error::many("the arms do not answer", problems).hint(HINT)),
+    if !unanswered.is_empty() {
+        talk(HINT);
     }
+    Ok(unanswered)
 }
 
 /// What can be done about an arm that does not answer.
-const HINT: &str = "nothing was spent; mend the endpoint, or skip this check with `--no-preflight`: then each trial says what broke";
+const HINT: &str = "hint: nothing was spent; mend the endpoint and run the same command again, or skip this check with `--no-preflight`: then each trial says what broke";
 
 fn question() -> ChatRequest {
     ChatRequest {

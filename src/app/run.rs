@@ -9,6 +9,7 @@ use crate::base::{Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
 use crate::model::arm::Arm;
+use crate::model::report::PreflightRow;
 use crate::model::suite::Suite;
 use crate::plan::{self, PlanOptions};
 use crate::store::{RunStore, Source};
@@ -53,8 +54,8 @@ pub struct Around<'a> {
 ///
 /// # Errors
 ///
-/// If suite, arms or traces are invalid, an arm does not answer, the folder holds another plan, or
-/// files fail.
+/// If suite, arms or traces are invalid, the folder holds another plan, or files fail. An arm that
+/// does not answer is no error but a report whose gate says `infrastructure`.
 pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let Around { talk, watch, keys } = around;
     let prepared = match &options.resume {
@@ -75,7 +76,7 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
         folder.display()
     ));
     let malformed = options.malformed_is_agent;
-    let (mut store, stopped) = store.filled(|store| {
+    let (mut store, ran) = store.filled(|store| {
         recorded::record(store, &suite, &arms, &arms_dir, malformed, talk)?;
         let live = live::arms(&arms, &arms_dir, keys)?;
         execute(
@@ -91,12 +92,12 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     })?;
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
-    let decided = report::write(
-        vec![&store],
-        &PlanOptions::default(),
-        folder.join("report"),
-        talk,
-    )?;
+    let stopped = match ran {
+        Ran::Unanswered(arms) => return report::write_unanswered(&store, arms, talk),
+        Ran::Ended(stopped) => stopped,
+    };
+    let choices = PlanOptions::default();
+    let decided = report::write(vec![&store], &choices, folder.join("report"), talk)?;
     if let Some(reason) = stopped {
         talk(&format!(
             "stopped early ({reason}); go on with: assize run --resume {}",
@@ -106,7 +107,15 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     Ok(decided)
 }
 
-/// Runs the live trials that are missing; returns why it stopped early, if it did.
+/// What became of the live trials that were missing.
+enum Ran {
+    /// They were run; with the reason if the run stopped early.
+    Ended(Option<String>),
+    /// None was begun, because these arms did not answer.
+    Unanswered(Vec<PreflightRow>),
+}
+
+/// Runs the live trials that are missing.
 #[expect(
     clippy::too_many_arguments,
     reason = "a step of `run`, cut out for reading"
@@ -120,9 +129,9 @@ fn execute(
     options: &LiveOptions,
     talk: &mut Talk,
     watch: &mut Watch,
-) -> Result<Option<String>> {
+) -> Result<Ran> {
     if live.live.is_empty() {
-        return Ok(None);
+        return Ok(Ran::Ended(None));
     }
     live::check_budget(options, arms)?;
     let plan = store.plan();
@@ -131,18 +140,26 @@ fn execute(
         .filter(|spec| !stored.contains(&spec.arm, &spec.task, spec.index))
         .peekable();
     if missing.peek().is_none() {
-        return Ok(None);
+        return Ok(Ran::Ended(None));
     }
-    preflight::size(suite, &plan, arms, talk)?;
-    if options.preflight {
-        preflight::check(live, talk)?;
-    }
-    watch(&ExecEvent::Started {
+    let started = ExecEvent::Started {
         planned: plan::specs(&plan, suite).count() as u64,
         stored: plan::specs(&plan, suite)
             .filter(|spec| stored.contains(&spec.arm, &spec.task, spec.index))
             .count() as u64,
-    });
+    };
+    preflight::size(suite, &plan, arms, talk)?;
+    if options.preflight {
+        let unanswered = preflight::check(live, talk)?;
+        if !unanswered.is_empty() {
+            watch(&started);
+            watch(&ExecEvent::Ended {
+                not_started: missing.count() as u64,
+            });
+            return Ok(Ran::Unanswered(unanswered));
+        }
+    }
+    watch(&started);
     let job = Job {
         suite,
         suite_dir,
@@ -156,7 +173,7 @@ fn execute(
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
     });
-    Ok(executed.stopped)
+    Ok(Ran::Ended(executed.stopped))
 }
 
 /// A run that is ready to be filled.

@@ -114,7 +114,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
         text.push_str(&comparison_line(comparison));
     }
     text.push_str(&not_measured(&done.report.estimates));
-    if gate.rules.is_empty() {
+    if gate.result == "none" {
         text.push_str("gate: none; the suite declares no rules, so nothing was decided\n");
     } else {
         for rule in &gate.rules {
@@ -152,7 +152,7 @@ fn comparison_line(row: &ComparisonRow) -> String {
     let reason = row
         .reason
         .as_deref()
-        .map(|r| format!(": {}", explained(r, &row.notices)))
+        .map(|r| format!(": {}", explained(r, row)))
         .unwrap_or_default();
     format!(
         "{:<12} {:<20} {:>8} [{}, {}]  {}{reason}  ({better})\n",
@@ -166,9 +166,10 @@ fn comparison_line(row: &ComparisonRow) -> String {
 }
 
 /// A reason with what can be done about it, where something can.
-fn explained(reason: &str, notices: &[String]) -> String {
+fn explained(reason: &str, row: &ComparisonRow) -> String {
+    let drift = row.notices.iter().any(|notice| notice == "drift");
     match reason {
-        "schedule" if notices.iter().any(|n| n == "drift") => "schedule (the arms moved against each other during the run, or seem to by chance: see `drift` in the report)".to_owned(),
+        "schedule" if drift => "schedule (the arms moved against each other during the run: the report's drift screen says how far)".to_owned(),
         "schedule" => "schedule (the arms did not run alternately; if time of day played no part, declare `schedule: assumed` under `decision`, or give --assume-schedule when the run is made)".to_owned(),
         other => other.to_owned(),
     }

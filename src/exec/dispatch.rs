@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::limits::Used;
 use super::trial::{self, Common, Finished, LiveArm};
 use crate::base::{ArmId, TaskId, TrialId};
 use crate::model::plan::TrialSpec;
@@ -43,6 +44,8 @@ pub enum Sink {
     Finished(Box<Finished>),
     /// A trial that was passed on before turned out to be infrastructure.
     Amend(TrialId, TrialStatus),
+    /// No further trial is started, for this reason.
+    Stopping(String),
 }
 
 /// What was used up so far, over all arms.
@@ -99,19 +102,19 @@ pub async fn execute(
             ended = dispatcher.running.join_next_with_id() => dispatcher.ended(ended).await,
             _ = tick.tick() => {}
             () = dispatcher.stop.clone().cancelled_owned(), if dispatcher.stopped.is_none() => {
-                dispatcher.stopping(Stop { reason: "interrupted".to_owned(), hurry: true });
+                dispatcher.stopping(Stop { reason: "interrupted".to_owned(), hurry: true }).await;
             }
         }
         dispatcher.totals.elapsed = dispatcher.began.elapsed();
         if dispatcher.stopped.is_none()
             && let Some(stop) = ask(&dispatcher.totals)
         {
-            dispatcher.stopping(stop);
+            dispatcher.stopping(stop).await;
         }
         dispatcher.hurry();
     }
     Executed {
-        not_started: left.count() as u64,
+        not_started: left.count() as u64 + dispatcher.held_back,
         stopped: dispatcher.stopped,
     }
 }
@@ -125,13 +128,18 @@ struct Dispatcher {
     grace: Duration,
     stop: CancellationToken,
     sink: mpsc::Sender<Sink>,
-    running: JoinSet<Finished>,
+    /// What is running; a trial that was held back until the run stopped gives nothing.
+    running: JoinSet<Option<Finished>>,
     /// What each running task runs, for the case that it panics.
     specs: HashMap<tokio::task::Id, TrialSpec>,
     conflicts: Conflicts,
     totals: Totals,
     began: Instant,
     stopped: Option<String>,
+    /// Set once no further trial is started; trials that wait for their arm are held back then.
+    halt: CancellationToken,
+    /// How many were held back.
+    held_back: u64,
     /// When trials in flight are broken off.
     deadline: Option<Instant>,
 }
@@ -165,6 +173,8 @@ impl Dispatcher {
             totals: Totals::default(),
             began: Instant::now(),
             stopped: None,
+            halt: CancellationToken::new(),
+            held_back: 0,
             deadline: None,
         }
     }
@@ -180,25 +190,34 @@ impl Dispatcher {
             return;
         };
         let (arm, most, task) = (arm.clone(), most.clone(), task.clone());
-        let (common, retries, stop) = (self.common.clone(), self.infra_retries, self.stop.clone());
+        let (common, retries, halt) = (self.common.clone(), self.infra_retries, self.halt.clone());
         let again = spec.clone();
         let handle = self.running.spawn(async move {
             let _permit = match &most {
-                Some(most) => most.acquire().await.ok(),
+                Some(most) => tokio::select! {
+                    biased;
+                    () = halt.cancelled() => return None,
+                    permit = most.acquire() => permit.ok(),
+                },
                 None => None,
             };
-            attempts(&common, &arm, &task, &spec, retries, &stop).await
+            Some(attempts(&common, &arm, &task, &spec, retries, &halt).await)
         });
         self.specs.insert(handle.id(), again);
     }
 
     async fn ended(
         &mut self,
-        ended: Option<Result<(tokio::task::Id, Finished), tokio::task::JoinError>>,
+        ended: Option<Result<(tokio::task::Id, Option<Finished>), tokio::task::JoinError>>,
     ) {
         let (id, finished) = match ended {
             None => return,
-            Some(Ok((id, finished))) => (id, Some(finished)),
+            Some(Ok((id, None))) => {
+                self.specs.remove(&id);
+                self.held_back += 1;
+                return;
+            }
+            Some(Ok((id, finished))) => (id, finished),
             Some(Err(error)) => (error.id(), None),
         };
         let spec = self.specs.remove(&id);
@@ -233,7 +252,9 @@ impl Dispatcher {
         Some(trial::crashed(&self.common, spec, task, why))
     }
 
-    fn stopping(&mut self, stop: Stop) {
+    async fn stopping(&mut self, stop: Stop) {
+        self.halt.cancel();
+        let _ = self.sink.send(Sink::Stopping(stop.reason.clone())).await;
         self.stopped = Some(stop.reason);
         if stop.hurry {
             self.deadline = Some(Instant::now() + self.grace);
@@ -256,13 +277,17 @@ async fn attempts(
     task: &Task,
     spec: &TrialSpec,
     retries: u32,
-    stop: &CancellationToken,
+    halt: &CancellationToken,
 ) -> Finished {
     let mut earlier = Vec::new();
+    let mut spent = Used::default();
     loop {
-        let done = trial::run(common, arm, task, spec, earlier.clone()).await;
+        let mut done = trial::run(common, arm, task, spec, earlier.clone()).await;
+        // What a broken attempt cost is spent all the same.
+        spent.add_cost(done.cost_usd);
+        done.cost_usd = spent.cost_usd;
         let left = (earlier.len() as u32) < retries;
-        if !left || stop.is_cancelled() || !may_pass(&done.live.trial.status) {
+        if !left || halt.is_cancelled() || !may_pass(&done.live.trial.status) {
             return done;
         }
         earlier.push(done.live.trial.status);

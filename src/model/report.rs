@@ -39,6 +39,10 @@ pub struct Report {
     /// What only live runs have: retries and caches, by arm.
     #[serde(default)]
     pub live: Vec<LiveRow>,
+    /// Arms that did not answer before the run began; then nothing was run, and the gate says
+    /// `infrastructure`.
+    #[serde(default)]
+    pub preflight: Vec<PreflightRow>,
     /// The gate.
     pub gate: Gate,
     /// What each rule found in each arm, with examples.
@@ -134,6 +138,19 @@ pub struct InputDiffers {
     pub compared: u64,
     /// The tasks that differ.
     pub tasks: Vec<String>,
+}
+
+/// An arm that did not answer when it was asked once, before anything was spent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PreflightRow {
+    /// Arm.
+    pub arm: String,
+    /// Boundary.
+    pub boundary: String,
+    /// Code.
+    pub code: String,
+    /// What was found, without keys.
+    pub detail: String,
 }
 
 /// Infrastructure errors of one kind.

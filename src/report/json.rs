@@ -86,6 +86,7 @@ mod tests {
             "input_differs",
             "live",
             "notices",
+            "preflight",
             "reporting_rules",
             "robustness",
             "rules",

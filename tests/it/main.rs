@@ -1,10 +1,5 @@
 //! Integration tests: one binary, so that the library is linked once.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    clippy::print_stdout
-)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
 
 mod bad_input;
 mod calculator;
@@ -24,10 +19,17 @@ mod grading_odd_input;
 mod judged_quality;
 mod judges;
 mod layers;
+mod live_agent;
+mod live_common;
+mod live_control;
+mod live_disk;
 mod live_power;
+mod live_provider;
 mod live_reports;
 mod live_run;
+mod live_secrets;
 mod live_store;
+mod live_world;
 mod load;
 mod properties_stats;
 mod provider;

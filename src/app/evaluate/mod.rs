@@ -147,6 +147,7 @@ impl<'a> Evaluation<'a> {
             screens: vec![],
             drift: vec![],
             live: super::live_facts::rows(self)?,
+            preflight: vec![],
             gate: Gate {
                 result: "none".to_owned(),
                 exit_code: 0,
