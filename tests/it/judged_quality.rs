@@ -156,7 +156,6 @@ fn word(table: &ScoreTable) -> (DecisionWord, Option<String>, EstimateStatus) {
         decision: &decision,
         locked: None,
         schedule: ScheduleState::Ok,
-        drift: &[],
         seed: Seed(7),
     };
     let found = compare(table, &context(table), &whole(table), &comparing).unwrap();

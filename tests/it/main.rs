@@ -1,5 +1,10 @@
 //! Integration tests: one binary, so that the library is linked once.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout
+)]
 
 mod bad_input;
 mod calculator;
@@ -23,6 +28,7 @@ mod live_agent;
 mod live_common;
 mod live_control;
 mod live_disk;
+mod live_kill;
 mod live_power;
 mod live_provider;
 mod live_reports;
