@@ -65,11 +65,12 @@ impl PlanFile {
 const LOCK: &str = "run.lock";
 
 /// What a run folder may hold before its plan is there.
-const OURS: [&str; 5] = [
+const OURS: [&str; 6] = [
     LOCK,
     "run.sqlite",
     "run.sqlite-wal",
     "run.sqlite-shm",
+    "run.sqlite-journal",
     "plan.part",
 ];
 
