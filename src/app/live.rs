@@ -16,7 +16,7 @@ use crate::load;
 use crate::model::arm::{Arm, ArmSpec};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
-use crate::model::trial::LiveTrial;
+use crate::model::trial::{Boundary, LiveTrial};
 use crate::provider::script::{Script, ScriptedModel};
 use crate::provider::{Client, HttpClient, Secret, descriptors};
 use crate::store::{LiveWriter, RunStore};
@@ -38,6 +38,8 @@ pub struct LiveOptions {
     pub infra_retries: u32,
     /// Whether each arm is asked once before anything is spent.
     pub preflight: bool,
+    /// Boundaries at which stored trials broke that are run again, beside those that were cancelled.
+    pub again: Vec<Boundary>,
 }
 
 /// The most trials at a time.
