@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
 CONNECTIONS = int(os.environ.get("CONNECTIONS", "64"))
@@ -69,6 +70,13 @@ class Ran:
             raise RuntimeError(f"{command[0]} ended with {process.returncode}: {self.said[-800:]}")
 
 
+def read(place, wanted):
+    """Parts of a JSON file, read by a process of its own: a child inherits our peak memory as its least."""
+    code = f"import json; found = json.load(open({str(place)!r})); print(json.dumps({wanted}))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
 def show(name, trials, executing, ran):
     phase = f"{trials / executing:9.0f}" if executing else "        ?"
     print(
@@ -100,7 +108,7 @@ def promptfoo(url, peers, folder):
          "--no-table", "--no-progress-bar", "-o", "out.json"],
         place, ok=(0, 1), PROMPTFOO_CONFIG_DIR=str(place / "home"), **quiet,
     )
-    stats = json.loads((place / "out.json").read_text())["results"]["stats"]
+    stats = read(place / "out.json", 'found["results"]["stats"]')
     check(stats["successes"] == TRIALS, f"promptfoo: {stats}")
     return show("promptfoo", TRIALS, stats["durationMs"] / 1e3, ran)
 
@@ -125,12 +133,10 @@ def inspect(url, peers, folder):
          "--display", "none", "--log-dir", "logs", "--log-format", "json"],
         place, OPENAI_API_KEY="none", INSPECT_EVAL_LOG_FILE_PATTERN="log",
     )
-    log = json.loads(next((place / "logs").glob("*.json")).read_text())
-    done = log["results"]["completed_samples"]
-    check(log["status"] == "success" and done == TRIALS, f"Inspect: {log['status']}, {done} done")
-    from datetime import datetime
-
-    times = [datetime.fromisoformat(log["stats"][key]) for key in ("started_at", "completed_at")]
+    log = next((place / "logs").glob("*.json"))
+    status, done, stats = read(log, '[found["status"], found["results"]["completed_samples"], found["stats"]]')
+    check(status == "success" and done == TRIALS, f"Inspect: {status}, {done} done")
+    times = [datetime.fromisoformat(stats[key]) for key in ("started_at", "completed_at")]
     return show("Inspect", TRIALS, (times[1] - times[0]).total_seconds(), ran)
 
 
