@@ -117,6 +117,24 @@ pub struct Pairs {
     pub second_won: u64,
 }
 
+impl Pairs {
+    /// The preferences in a sentence; nothing is decided by them.
+    fn notice(&self) -> Notice {
+        let text = format!(
+            "{} preferred in {} pairs, {} in {}, {} ties (of these {} went to whichever came first, {} to whichever came second), {} without a usable verdict; preferences are shown and decide nothing",
+            self.a,
+            self.a_wins,
+            self.b,
+            self.b_wins,
+            self.ties,
+            self.first_won,
+            self.second_won,
+            self.unusable
+        );
+        Notice::with("preferences", text)
+    }
+}
+
 /// Judges the trials of a run.
 ///
 /// # Errors
@@ -154,8 +172,11 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
         work.audit(&store, &plan, &suite)?;
     }
     let certificate = work.certificate(command, examined.as_ref())?;
+    work.say_injections();
     if judge.is_pairwise() {
-        found.pairs = Some(preferences(&judge, &plan, &verdicts));
+        let pairs = preferences(&judge, &plan, &verdicts);
+        found.notices.push(pairs.notice());
+        found.pairs = Some(pairs);
         store.put_judge_notices(&judge.key(), &found.notices)?;
     } else {
         let own = session.verdicts(&verdicts);
@@ -394,6 +415,16 @@ impl Work<'_> {
         }
         let text = serde_json::to_string(certificate).map_err(|e| Error::io(e.to_string()))?;
         Ok(CertificateInput::Set(text))
+    }
+
+    fn say_injections(&mut self) {
+        let texts = self.found.injections_in_all;
+        if texts > 0 {
+            let text = format!(
+                "suspected injection: {texts} texts of agents speak to the judge; the file of the judge in `judging` lists them"
+            );
+            self.say("injection_suspected", &text);
+        }
     }
 
     fn say(&mut self, code: &str, text: &str) {

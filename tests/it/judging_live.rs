@@ -429,8 +429,11 @@ fn no_byte_that_a_judge_is_sent_says_whose_it_is() {
     let spoken = page["injections"].as_array().unwrap();
     let of = |arm: &str| spoken.iter().any(|s| s["item"] == format!("{arm}/t008/0"));
     assert!(of("quillon-prod") && of("challenger-b"), "{spoken:?}");
-    // Asked again, nobody is.
+    // Asked again, nobody is; and the report says what was tried.
     place.expect(0, "judge run --judge judge.yaml");
+    place.assize("compare run");
+    let suspected = notice(&place, "injection_suspected").unwrap();
+    assert!(suspected.contains("texts of agents speak"), "{suspected}");
     assert_eq!(recorded(&place, "asked.jsonl").len(), 20);
 }
 
@@ -630,6 +633,7 @@ fn a_pairwise_judge_sees_both_orders_and_flips_are_ties() {
     let write = |model: &str| {
         let text = judge(&endpoint.url(), model, "")
             .replace("{kind: binary}", "{kind: pairwise}")
+            .replace("[task, messages, final]", "[final]")
             .replace("{{ evidence }}", "{{ first }}\\n{{ second }}")
             .replace("thresholds: {sensitivity: 0.6, specificity: 0.6}\n", "");
         place.write("judge.yaml", text);
@@ -648,6 +652,13 @@ fn a_pairwise_judge_sees_both_orders_and_flips_are_ties() {
         "{pairs}"
     );
     assert_eq!(of("ties"), of("first_won") + of("second_won"), "{pairs}");
+    place.assize("compare run");
+    let told = notice(&place, "preferences").unwrap();
+    let wanted = format!("challenger-b in {}", of("b_wins"));
+    assert!(
+        told.starts_with("tone@1: quillon-prod preferred") && told.contains(&wanted),
+        "{told}"
+    );
     // Of a pair that differs, either order comes first, by chance.
     let asked = recorded(&place, "asked.jsonl");
     assert_eq!(asked.len(), 60);
@@ -668,6 +679,120 @@ fn a_pairwise_judge_sees_both_orders_and_flips_are_ties() {
         (&json!(30), &json!(30)),
         "{pairs}"
     );
+}
+
+#[test]
+fn replies_that_cannot_be_used_are_infrastructure_of_the_judge() {
+    let place = Place::new();
+    talk(&place, 20, OUTCOME, |arm, i| match (arm, i) {
+        ("challenger-b", 3) => "prose".to_owned(),
+        _ => format!("{i} grade: good"),
+    });
+    let odd = json!({"default": {"turns": [{"say": said("pass"), "cases": [
+        {"when": "'prose' in user", "say": "pass, I would say"}]}]}});
+    let endpoint = Endpoint::start(&place, &format!("  {MODEL}: {odd}\n"));
+    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    place.expect(0, "judge run --judge judge.yaml");
+    let page = json_of(&place, "run/judging/tone@1.json");
+    assert_eq!(page["asking"]["unusable"], json!({"unparsable": 1}));
+    place.assize("compare run");
+    let report = place.report("run");
+    let counts = report.accounting("challenger-b", "quality");
+    assert_eq!(
+        (&counts["judged"], &counts["excluded"]),
+        (&json!(19), &json!({"judge": 1})),
+        "{counts}"
+    );
+    assert_eq!(report.accounting("quillon-prod", "quality")["judged"], 20);
+    // The trial itself is as good as any.
+    assert_eq!(
+        report.estimate("challenger-b", "success_rate")["value"],
+        1.0
+    );
+}
+
+#[test]
+fn a_panel_asks_its_members_and_is_examined_under_its_own_pin() {
+    let place = Place::new();
+    let (two, three) = ("second-2026-01-01", "third-2026-01-01");
+    let models = [
+        errs(MODEL, 1.0, 1.0),
+        errs(two, 1.0, 1.0),
+        errs(three, 0.0, 0.0),
+    ];
+    let endpoint = Endpoint::with(&place, &models.concat(), &["--record", "asked.jsonl"], &[]);
+    gold(&place, "gold", 60, plain);
+    for (name, model) in [("a", MODEL), ("b", two), ("c", three)] {
+        let member = judge(&endpoint.url(), model, "").replace("id: tone", &format!("id: {name}"));
+        place.write(&format!("{name}.yaml"), member);
+    }
+    place.write(
+        "panel.yaml",
+        "id: panel\nversion: \"1\"\nscale: {kind: binary}\npanel: [a.yaml, b.yaml, c.yaml]\nthresholds: {sensitivity: 0.6}\n",
+    );
+    place.expect(
+        0,
+        "calibrate panel.yaml --labels gold/labels.csv --out gold/out",
+    );
+    assert_eq!(recorded(&place, "asked.jsonl").len(), 180);
+    let certificate = json_of(&place, "gold/out/calibration.json");
+    let pin = assize::load::judge(&place.path("panel.yaml")).unwrap().pin;
+    assert_eq!(certificate["pin"], pin.as_str());
+    assert_eq!(
+        certificate["slices"][0]["confusion"],
+        json!([[30, 0], [0, 30]])
+    );
+    talk(&place, 8, OUTCOME, |_, i| format!("{i} grade: good"));
+    place.expect(
+        0,
+        "judge run --judge panel.yaml --certificate gold/out/calibration.json --canary gold/labels.csv",
+    );
+    let page = json_of(&place, "run/judging/panel@1.json");
+    assert_eq!(
+        (&page["verdicts"], &page["asking"]["questions"]),
+        (&json!(16), &json!(48))
+    );
+    assert_eq!(
+        (&page["canary"]["items"], &page["canary"]["changed"]),
+        (&json!(20), &json!(0))
+    );
+}
+
+#[test]
+fn a_pairwise_judge_is_certified_in_both_orders() {
+    let place = Place::new();
+    let say = |word: &str| json!({"reason": "so", "answer": word}).to_string();
+    let script = json!({"default": {"judge": {"label_in": "worth: (?P<truth>[0-9])", "pairwise": true,
+        "sensitivity": 0.97, "position_bias": 0.1, "first": say("first"), "second": say("second")}}});
+    let endpoint = Endpoint::start(&place, &format!("  {MODEL}: {script}\n"));
+    let (mut labels, mut lines) = ("item,rater,label\n".to_owned(), String::new());
+    for i in 0..120 {
+        let (worth, label) = [([5, 3], "A"), ([2, 4], "B")][i % 2];
+        labels.push_str(&format!("p{i},ann,{label}\n"));
+        let of = |n: i32| format!("answer to {i}, worth: {n}");
+        let item =
+            json!({"item": format!("p{i}"), "output_1": of(worth[0]), "output_2": of(worth[1])});
+        lines.push_str(&format!("{item}\n"));
+    }
+    place.write("gold/labels.csv", labels);
+    place.write("gold/items.jsonl", lines);
+    let text = judge(&endpoint.url(), MODEL, "")
+        .replace("{kind: binary}", "{kind: pairwise}")
+        .replace("[task, messages, final]", "[final]")
+        .replace("{{ evidence }}", "{{ first }}\\n{{ second }}")
+        .replace("{sensitivity: 0.6, specificity: 0.6}", "{accuracy: 0.6}");
+    place.write("judge.yaml", text);
+    place.expect(
+        0,
+        "calibrate judge.yaml --labels gold/labels.csv --out gold/out",
+    );
+    let certificate = json_of(&place, "gold/out/calibration.json");
+    assert_eq!(certificate["verdicts"]["verdicts"], 240);
+    let rows = certificate["slices"][0]["rows"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|r| r["name"] == name).unwrap();
+    let consistent = row("position_consistency")["value"].as_f64().unwrap();
+    assert!((0.75..0.99).contains(&consistent), "{consistent}");
+    assert!(row("accuracy")["low"].as_f64().unwrap() > 0.6);
 }
 
 const KEY: &str = "sk-canary-1b5e90aa77c2";
@@ -744,9 +869,22 @@ fn neither_the_judges_key_nor_its_thoughts_are_kept() {
 
 #[test]
 fn the_airline_run_claims_no_quality() {
-    let Report(report) = airline().report();
-    for list in ["estimates", "comparisons", "accounting"] {
-        let rows = report[list].as_array().unwrap();
-        assert!(rows.iter().all(|r| r["dimension"] != "quality"), "{list}");
+    let report = airline().report();
+    for arm in ["gpt-4o", "llama-3.1-8b"] {
+        let row = report.estimate(arm, "quality.rate");
+        assert_eq!(
+            (&row["status"], &row["reason"]),
+            (&json!("not_measured"), &json!("no_judge"))
+        );
+        assert!(row["value"].is_null() && row["low"].is_null(), "{row}");
     }
+    let quality = |r: &Value| r["dimension"] == "quality";
+    assert!(!report.comparisons().into_iter().any(quality));
+    assert!(
+        !report.0["gate"]["rules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(quality)
+    );
 }
