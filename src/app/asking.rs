@@ -185,7 +185,8 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
             Ok(said) => said,
             Err(failure) => {
                 answered.drift |= failure.code == "wrong_model";
-                let why = format!("{}: {}", failure.code, failure.detail);
+                let mut why = format!("{}: {}", failure.code, failure.detail);
+                crate::exec::remove_keys(&mut why, &asked.keys);
                 answered.reading = session.missing(request, &why);
                 return answered;
             }
@@ -196,7 +197,8 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
             && !is_pinned(found, &endpoint.model)
         {
             answered.drift = true;
-            let why = format!("{DRIFT}: {found} answered in place of {}", endpoint.model);
+            let mut why = format!("{DRIFT}: {found} answered in place of {}", endpoint.model);
+            crate::exec::remove_keys(&mut why, &asked.keys);
             answered.reading = session.missing(request, &why);
             return answered;
         }

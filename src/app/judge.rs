@@ -10,7 +10,7 @@ use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, ScaleChoice, VERDIC
 use crate::model::calibration::Calibration;
 use crate::model::label::{Label, Scale};
 use crate::model::verdict::Verdict;
-use crate::store::{JudgeInput, RunStore};
+use crate::store::{CertificateInput, JudgeInput, RunStore};
 
 /// What is put into a run.
 #[derive(Clone, Debug, Default)]
@@ -170,9 +170,10 @@ fn put(
         judge: &judge,
         scale,
         pin: pins.into_iter().next().flatten(),
-        certificate: text,
+        certificate: text.map_or(CertificateInput::Keep, CertificateInput::Set),
         verdicts: Some(verdicts),
         labels,
+        notices: &[],
     })?;
     Ok(Judged {
         judge: name.to_owned(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Talk;
 use super::asking::{Asked, Tally, ask, ready, say};
 use super::live::Keys;
-use crate::base::{ArmId, Error, ItemId, JudgeId, Observation, Result, Seed};
+use crate::base::{ArmId, Error, ItemId, JudgeId, Notice, Observation, Result, Seed};
 use crate::judge::audit::{self, GuessTest, Guessed, Suspect, guess_test};
 use crate::judge::canary::{self, CanaryResult, Rejudged};
 use crate::judge::pairwise::{PositionEffect, both_orders};
@@ -16,14 +16,15 @@ use crate::judge::view::view;
 use crate::judge::{Item, JudgeRequest, Session, Side};
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, LabelledItem, ScaleChoice};
 use crate::model::arm::Arm;
+use crate::model::calibration::Calibration;
 use crate::model::chat::{ChatRequest, TrialKey};
 use crate::model::judge::Judge;
 use crate::model::label::LabelSet;
 use crate::model::plan::Plan;
 use crate::model::suite::Suite;
-use crate::model::verdict::Verdict;
+use crate::model::verdict::{Order, Verdict};
 use crate::stats::Level;
-use crate::store::{FileFolder, JudgeInput, Replies, RunStore, StoredTrial};
+use crate::store::{CertificateInput, FileFolder, JudgeInput, Replies, RunStore, StoredTrial};
 
 /// Trials that are read and judged at a time.
 const BATCH: usize = 256;
@@ -79,7 +80,7 @@ pub struct LiveJudged {
     /// The audit of blinding.
     pub audit: Option<GuessTest>,
     /// What a reader should know.
-    pub notices: Vec<crate::base::Notice>,
+    pub notices: Vec<Notice>,
 }
 
 /// A text of an agent that speaks to the judge.
@@ -116,6 +117,24 @@ pub struct Pairs {
     pub second_won: u64,
 }
 
+impl Pairs {
+    /// The preferences in a sentence; nothing is decided by them.
+    fn notice(&self) -> Notice {
+        let text = format!(
+            "{} preferred in {} pairs, {} in {}, {} ties (of these {} went to whichever came first, {} to whichever came second), {} without a usable verdict; preferences are shown and decide nothing",
+            self.a,
+            self.a_wins,
+            self.b,
+            self.b_wins,
+            self.ties,
+            self.first_won,
+            self.second_won,
+            self.unusable
+        );
+        Notice::with("preferences", text)
+    }
+}
+
 /// Judges the trials of a run.
 ///
 /// # Errors
@@ -134,6 +153,7 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
         command.force_own,
     )?;
     session.refuse_data(suite.spec.data)?;
+    let examined = examined(command, &session)?;
     let asked = ready(&session, command.concurrency, keys)?;
     let folder = store.dir().join("judging");
     let mut replies = Replies::open(&folder.join("replies.jsonl"))?;
@@ -151,12 +171,22 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     if command.audit {
         work.audit(&store, &plan, &suite)?;
     }
-    let certificate = work.certificate(command)?;
+    let certificate = work.certificate(command, examined.as_ref())?;
+    work.say_injections();
     if judge.is_pairwise() {
-        found.pairs = Some(preferences(&judge, &plan, &verdicts));
+        let pairs = preferences(&judge, &plan, &verdicts);
+        found.notices.push(pairs.notice());
+        found.pairs = Some(pairs);
+        store.put_judge_notices(&judge.key(), &found.notices)?;
     } else {
         let own = session.verdicts(&verdicts);
-        found.verdicts = put(&mut store, command, &judge, &own, certificate)?;
+        found.verdicts = put(
+            &mut store,
+            command,
+            &own,
+            certificate,
+            (&judge, &found.notices),
+        )?;
     }
     let name = format!("{}.json", judge.key());
     let text = serde_json::to_string_pretty(&found).map_err(|e| Error::io(e.to_string()))?;
@@ -170,6 +200,21 @@ fn session(judge: &Judge, arms: &[Arm], seed: Seed, forced: bool) -> Result<Sess
         true => Session::forced(judge, arms, seed),
         false => Session::new(judge, arms, seed),
     }
+}
+
+/// The certificate, before anybody is asked: it must be of this very judge.
+fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Calibration>> {
+    let Some(file) = &command.certificate else {
+        return Ok(None);
+    };
+    let certificate = load::certificate(file)?;
+    let pin = session.pin().as_str();
+    if certificate.pin.as_deref().is_some_and(|p| p != pin) {
+        return Err(Error::input("the certificate is of another version of this judge: the pins differ")
+            .in_file(file)
+            .hint("any change of the judge's file makes another judge: certify it again with `assize calibrate`"));
+    }
+    Ok(Some(certificate))
 }
 
 fn begun(session: &Session) -> LiveJudged {
@@ -198,7 +243,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn ask(&mut self, requests: &[JudgeRequest]) -> Result<Vec<Verdict>> {
-        for request in requests.iter().filter(|r| r.repeat() == 0) {
+        // Repeats and the other order show the same.
+        let first = |r: &&JudgeRequest| r.repeat() == 0 && r.order() != Some(Order::BFirst);
+        for request in requests.iter().filter(first) {
             self.note(request);
         }
         ask(
@@ -319,23 +366,20 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The certificate's text, if it holds for this run: the judge is the one that was examined, and the
-    /// canary shows no shift.
-    fn certificate(&mut self, command: &LiveJudgeCommand) -> Result<Option<String>> {
-        let Some(file) = &command.certificate else {
-            return Ok(None);
-        };
-        let certificate = load::certificate(file)?;
-        let pin = self.session.pin().as_str();
-        if certificate.pin.as_deref().is_some_and(|p| p != pin) {
-            return Err(Error::input("the certificate is of another version of this judge: the pins differ")
-                .in_file(file)
-                .hint("any change of the judge's file makes another judge: certify it again with `assize calibrate`"));
-        }
+    /// What becomes of the run's certificate: it holds while the model that answers is the pinned one and
+    /// the canary shows no shift.
+    fn certificate(
+        &mut self,
+        command: &LiveJudgeCommand,
+        examined: Option<&Calibration>,
+    ) -> Result<CertificateInput> {
         if self.found.asking.drift {
-            self.say("model_drift", "a reply came from another model than the pinned one: the certificate does not hold for this run");
-            return Ok(None);
+            self.say("model_drift", "a reply came from another model than the pinned one: no certificate holds for this run");
+            return Ok(CertificateInput::Withdraw);
         }
+        let (Some(file), Some(certificate)) = (&command.certificate, examined) else {
+            return Ok(CertificateInput::Keep);
+        };
         match &command.canary {
             None => self.say(
                 "canary_missing",
@@ -348,18 +392,26 @@ impl Work<'_> {
                 self.found.canary = Some(result);
                 self.found.notices.extend(notice);
                 if invalid {
-                    return Ok(None);
+                    return Ok(CertificateInput::Withdraw);
                 }
             }
         }
-        let text = serde_json::to_string(&certificate).map_err(|e| Error::io(e.to_string()))?;
-        Ok(Some(text))
+        let text = serde_json::to_string(certificate).map_err(|e| Error::io(e.to_string()))?;
+        Ok(CertificateInput::Set(text))
+    }
+
+    fn say_injections(&mut self) {
+        let texts = self.found.injections_in_all;
+        if texts > 0 {
+            let text = format!(
+                "suspected injection: {texts} texts of agents speak to the judge; the file of the judge in `judging` lists them"
+            );
+            self.say("injection_suspected", &text);
+        }
     }
 
     fn say(&mut self, code: &str, text: &str) {
-        self.found
-            .notices
-            .push(crate::base::Notice::with(code, text));
+        self.found.notices.push(Notice::with(code, text));
     }
 
     /// Judges some of the labelled items again.
@@ -525,9 +577,9 @@ fn preferences(judge: &Judge, plan: &Plan, verdicts: &[Verdict]) -> Pairs {
 fn put(
     store: &mut RunStore,
     command: &LiveJudgeCommand,
-    judge: &Judge,
     verdicts: &[Verdict],
-    certificate: Option<String>,
+    certificate: CertificateInput,
+    (judge, notices): (&Judge, &[Notice]),
 ) -> Result<u64> {
     let labels = match &command.labels {
         Some(file) => Some(read_labels(file, judge)?.labels),
@@ -540,6 +592,7 @@ fn put(
         certificate,
         verdicts: Some(verdicts),
         labels: labels.as_deref(),
+        notices,
     })?;
     Ok(stored.verdicts)
 }

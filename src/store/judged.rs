@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::read::{damaged, parse};
 use super::{RunStore, sql};
-use crate::base::{Digest, Error, JudgeId, Observation, Result};
+use crate::base::{Digest, Error, JudgeId, Notice, Observation, Result};
 use crate::model::calibration::Calibration;
 use crate::model::label::{Label, Scale, TrialKey};
 use crate::model::verdict::{Identity, Order, Verdict};
@@ -52,13 +52,29 @@ pub struct JudgeInput<'a> {
     pub scale: &'a Scale,
     /// Pin, where it is known.
     pub pin: Option<String>,
-    /// Certificate, as its file's text.
-    pub certificate: Option<String>,
+    /// What becomes of its certificate.
+    pub certificate: CertificateInput,
     /// Verdicts, each on a trial of the run; `None` keeps what is stored.
     pub verdicts: Option<&'a [Verdict]>,
     /// Labels, each of a trial of the run; `None` keeps what is stored.
     pub labels: Option<&'a [Label]>,
+    /// What a reader of the run's report should know of this judge.
+    pub notices: &'a [Notice],
 }
+
+/// What becomes of the certificate that a run holds of a judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CertificateInput {
+    /// It stays, if there is one.
+    Keep,
+    /// It does not hold for this run, and goes.
+    Withdraw,
+    /// This one takes its place: its file's text.
+    Set(String),
+}
+
+/// Under which the notices of a judge are kept, before its name.
+const NOTICES: &str = "judge_notices/";
 
 /// What was put into a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -81,8 +97,9 @@ impl RunStore {
         let db = self.db.transaction().map_err(sql)?;
         let scale = serde_json::to_string(input.scale).map_err(|e| Error::io(e.to_string()))?;
         let certificate: Option<String> = match &input.certificate {
-            Some(text) => Some(text.clone()),
-            None => kept_certificate(&db, input.judge)?,
+            CertificateInput::Set(text) => Some(text.clone()),
+            CertificateInput::Keep => kept_certificate(&db, input.judge)?,
+            CertificateInput::Withdraw => None,
         };
         db.execute(
             "INSERT INTO judges (judge, scale, pin, certificate) VALUES (?1, ?2, ?3, ?4)
@@ -97,9 +114,38 @@ impl RunStore {
         if let Some(labels) = input.labels {
             put.labels = put_labels(&db, input, labels, &keys)?;
         }
-        super::open::put_meta(&db, "judged_hash", &super::fingerprint::of_judged(&db)?)?;
+        put_notices(&db, input.judge, input.notices)?;
         db.commit().map_err(sql)?;
         Ok(put)
+    }
+
+    /// Stores what a reader of the report should know of a judge without verdicts on single trials.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be written.
+    pub fn put_judge_notices(&mut self, judge: &JudgeId, notices: &[Notice]) -> Result<()> {
+        let db = self.db.transaction().map_err(sql)?;
+        put_notices(&db, judge, notices)?;
+        db.commit().map_err(sql)
+    }
+
+    /// What a reader of the report should know of judges, by judge.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read or holds what no version of this tool wrote.
+    pub fn judge_notices(&self) -> Result<Vec<(JudgeId, Vec<Notice>)>> {
+        let select = "SELECT key, value FROM meta WHERE key GLOB ?1 ORDER BY key";
+        let mut select = self.db.prepare(select).map_err(sql)?;
+        let mut rows = select.query([format!("{NOTICES}*")]).map_err(sql)?;
+        let mut found = vec![];
+        while let Some(r) = rows.next().map_err(sql)? {
+            let (key, text): (String, String) = (r.get(0).map_err(sql)?, r.get(1).map_err(sql)?);
+            let judge = key.strip_prefix(NOTICES).unwrap_or(&key);
+            found.push((JudgeId::new(judge), parse(&text, "notices of a judge")?));
+        }
+        Ok(found)
     }
 
     /// Everything that is stored of judges, by name.
@@ -209,6 +255,19 @@ impl RunStore {
         }
         Ok(keys)
     }
+}
+
+/// Notices in place of those that were there, under the fingerprint of all that is stored of judges.
+fn put_notices(db: &Connection, judge: &JudgeId, notices: &[Notice]) -> Result<()> {
+    let key = format!("{NOTICES}{judge}");
+    if notices.is_empty() {
+        let delete = "DELETE FROM meta WHERE key = ?1";
+        db.execute(delete, [&key]).map_err(sql)?;
+    } else {
+        let text = serde_json::to_string(notices).map_err(|e| Error::io(e.to_string()))?;
+        super::open::put_meta(db, &key, &text)?;
+    }
+    super::open::put_meta(db, "judged_hash", &super::fingerprint::of_judged(db)?)
 }
 
 fn trial_key(r: &rusqlite::Row) -> Result<TrialKey> {

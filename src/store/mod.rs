@@ -23,7 +23,7 @@ mod verify;
 mod write;
 
 pub use files::FileFolder;
-pub use judged::{JudgeInput, PutJudged, StoredJudge, StoredLabel};
+pub use judged::{CertificateInput, JudgeInput, PutJudged, StoredJudge, StoredLabel};
 pub use live::{LiveWriter, Put};
 pub use live_facts::{CachedTrial, Retries};
 pub use looks::{Look, note_look};

@@ -23,6 +23,7 @@ mod grading;
 mod grading_odd_input;
 mod judged_quality;
 mod judges;
+mod judging_live;
 mod layers;
 mod live_agent;
 mod live_common;

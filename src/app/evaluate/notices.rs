@@ -56,6 +56,13 @@ impl Evaluation<'_> {
                 say(&code, format!("{}: {trials} trials: {text}", arm.info.name));
             }
         }
+        for store in &self.stores {
+            for (judge, found) in store.judge_notices()? {
+                for notice in found {
+                    say(&notice.code, format!("{judge}: {}", notice.detail));
+                }
+            }
+        }
         for (arm, least, most) in self.unequal_trials() {
             say(
                 "unequal_trials",
