@@ -243,10 +243,10 @@ pub fn judged_live(done: &LiveJudged, format: Format) -> Result<u8> {
             "\nguesses of the arm: {} of {} right{}",
             audit.right,
             audit.guesses,
-            if audit.told_apart {
-                ": the blinding leaks"
-            } else {
-                ", as by chance"
+            match (audit.guesses, audit.told_apart) {
+                (0, _) => ": no usable guess, so nothing is known of the blinding",
+                (_, true) => ": the blinding leaks",
+                (_, false) => ", which chance explains",
             }
         ));
     }
