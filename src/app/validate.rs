@@ -9,7 +9,7 @@ use super::recorded::{self, ReadOptions, read_trials};
 use crate::base::{Error, Result, TaskId};
 use crate::load::recorded::traces_in;
 use crate::load::{self, Validation};
-use crate::model::arm::ArmSpec;
+use crate::model::arm::{ArmSpec, ScriptedArm};
 use crate::model::suite::Suite;
 use crate::model::trial::RecordedTrial;
 
@@ -40,8 +40,13 @@ fn recordings(dir: &Path, found: &mut Validation) {
         Err(error) => return found.problems.push(error),
     };
     for arm in &arms {
-        let ArmSpec::Recorded(recorded) = &arm.spec else {
-            continue;
+        let recorded = match &arm.spec {
+            ArmSpec::Recorded(recorded) => recorded,
+            ArmSpec::Scripted(scripted) => {
+                found.problems.extend(script_problems(scripted, dir));
+                continue;
+            }
+            ArmSpec::Chat(_) => continue,
         };
         found.traces += 1;
         let options = recorded::of_arm(&suite, recorded, false);
@@ -49,6 +54,25 @@ fn recordings(dir: &Path, found: &mut Validation) {
         let problems = recording(&suite, &dir.join(&recorded.path), &options, planned);
         found.problems.extend(problems);
     }
+}
+
+/// The problems of a scripted arm: those of its script, or a model that the script does not have.
+fn script_problems(arm: &ScriptedArm, dir: &Path) -> Vec<Error> {
+    let file = dir.join(&arm.script);
+    let script = match load::script(&file) {
+        Ok(script) => script,
+        Err(error) => return vec![error],
+    };
+    if script.models.contains_key(&arm.model) {
+        return vec![];
+    }
+    let known: Vec<&str> = script.models.keys().map(String::as_str).collect();
+    let problem = Error::input(format!("the script has no model `{}`", arm.model));
+    vec![
+        problem
+            .in_file(file)
+            .hint(format!("it has {}", known.join(", "))),
+    ]
 }
 
 /// The problems of one arm's recording: what breaks its format, unknown tasks, trials that come twice
