@@ -101,7 +101,7 @@ pub fn calibrate(command: &CalibrateCommand, talk: &mut Talk) -> Result<Calibrat
     Ok(Calibrated { certificates })
 }
 
-fn read_labels(command: &CalibrateCommand) -> Result<LabelSet> {
+pub(super) fn read_labels(command: &CalibrateCommand) -> Result<LabelSet> {
     let options = LabelOptions {
         map: ColumnMap::parse(&command.map_labels, &LABEL_KEYS, &["label."])?,
         scale: ScaleChoice::parse(command.scale.as_deref(), command.positive.as_deref())?,

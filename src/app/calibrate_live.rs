@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::Talk;
-use super::calibrate::CalibrateCommand;
+use super::calibrate::{CalibrateCommand, read_labels};
 use super::judge_live::judge_items;
 use super::live::Keys;
 use crate::base::{Error, Result};
@@ -52,20 +52,22 @@ pub fn recorded(
         concurrency,
         keys,
     };
+    // Whatever is wrong with the labels is found before anybody is asked.
+    command.prompt = command.prompt.or_else(|| Some(file.to_path_buf()));
+    let scale = &judge.scale;
+    let levels = || format!("{}:{}", scale.kind.name(), scale.levels.join(","));
+    command.scale = command.scale.or_else(|| Some(levels()));
+    command.positive = command.positive.or_else(|| scale.positive.clone());
+    read_labels(&command)?;
     command.verdicts = asking.ask(&judge, VERDICTS, talk)?;
     if let Some(old) = command.against.clone().filter(|old| is_judge_file(old)) {
         let old = load::judge(Path::new(&old))?;
         let verdicts = asking.ask(&old, "against.jsonl", talk)?;
         command.against = Some(verdicts.to_string_lossy().into_owned());
     }
-    let scale = &judge.scale;
-    let levels = || format!("{}:{}", scale.kind.name(), scale.levels.join(","));
-    command.scale = command.scale.or_else(|| Some(levels()));
-    command.positive = command.positive.or_else(|| scale.positive.clone());
     if command.thresholds.is_empty() {
         command.thresholds = judge.spec.thresholds.clone();
     }
-    command.prompt = command.prompt.or_else(|| Some(file.to_path_buf()));
     command.judge = Some(judge.key().to_string());
     command.out = Some(out);
     Ok(command)

@@ -186,6 +186,9 @@ fn item(
         EventKind::ModelResult,
         EventKind::Question,
     ]);
+    let mut talk = talk;
+    // A question is also what the model said in its turn: once is enough.
+    talk.dedup();
     let talk: Vec<String> = talk.iter().map(|t| blinder.scrub(t).text).collect();
     Ok(json!({
         "item": code,

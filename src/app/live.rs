@@ -255,7 +255,10 @@ impl Drop for Scratch {
 fn budget(options: &LiveOptions) -> impl FnMut(&Totals) -> Option<Stop> + Send + use<> {
     let (cost, time) = (options.max_cost, options.max_time);
     move |totals| {
-        if let Some(most) = cost.filter(|most| totals.cost_usd >= *most) {
+        // What is in flight will cost as much as what has ended did.
+        let mean = totals.cost_usd / totals.ended.max(1) as f64;
+        let coming = totals.cost_usd + mean * totals.running as f64;
+        if let Some(most) = cost.filter(|most| coming >= *most) {
             return Some(Stop {
                 reason: format!("--max-cost {most} is used up"),
                 hurry: false,

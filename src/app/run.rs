@@ -105,7 +105,35 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
             folder.display()
         ));
     }
+    if let Some(boundaries) = broken(&decided) {
+        talk(&format!(
+            "some trials broke around the agent; run them again with: assize run --resume {} --again {boundaries}",
+            folder.display()
+        ));
+    }
     Ok(decided)
+}
+
+/// The boundaries at which trials of live arms broke, for the hint that they can be run again.
+fn broken(decided: &Decided) -> Option<String> {
+    let live = |arm: &str| {
+        decided
+            .report
+            .arms
+            .iter()
+            .any(|a| a.name == arm && !a.recorded)
+    };
+    let mut found = std::collections::BTreeSet::new();
+    for row in decided
+        .report
+        .accounting
+        .iter()
+        .filter(|row| live(&row.arm))
+    {
+        let names = row.excluded.keys().map(String::as_str);
+        found.extend(names.filter(|name| Boundary::from_name(name).is_some()));
+    }
+    (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(","))
 }
 
 /// What became of the live trials that were missing.
@@ -176,7 +204,9 @@ fn execute(
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
     });
-    Ok(Ran::Ended(executed.stopped))
+    Ok(Ran::Ended(
+        executed.stopped.filter(|_| executed.not_started > 0),
+    ))
 }
 
 /// A run that is ready to be filled.

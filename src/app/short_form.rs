@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::base::{ArmId, Error, Result};
-use crate::load::url_problem;
+use crate::load::{is_variable, url_problem};
 use crate::model::arm::{Arm, ArmSpec, Protocol};
 use crate::plan::PlanOptions;
 
@@ -42,6 +42,12 @@ pub fn arms(endpoints: &Endpoints, options: &mut PlanOptions) -> Result<Vec<Arm>
             "protocol": endpoints.protocol,
         });
         if let Some(variable) = &endpoints.key_envs[at] {
+            if !is_variable(variable) {
+                let problem = "what names the key is not the name of an environment variable";
+                return Err(Error::input(problem).hint(
+                    "give the name of the variable, such as OPENAI_API_KEY, never the key itself",
+                ));
+            }
             spec["api_key_env"] = variable.as_str().into();
         }
         let spec: ArmSpec =

@@ -30,7 +30,7 @@ pub struct RunArgs {
     #[arg(long, env = "ASSIZE_OUT")]
     pub out: Option<PathBuf>,
     /// Run folder to go on with: exactly what is missing is run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "arms", "out", "trials", "seed", "baseline_url", "candidate_url"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["arms", "out", "trials", "seed", "baseline_url", "candidate_url"])]
     pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub endpoints: EndpointArgs,

@@ -55,6 +55,8 @@ pub struct Totals {
     pub ended: u64,
     /// Their cost in US dollars, as far as it is known.
     pub cost_usd: f64,
+    /// Trials in flight.
+    pub running: u64,
     /// Time since the first was started.
     pub elapsed: Duration,
 }
@@ -90,6 +92,9 @@ pub async fn execute(
     let mut dispatcher = Dispatcher::new(execution, sink);
     let mut left = schedule;
     let mut tick = tokio::time::interval(Duration::from_millis(100));
+    if let Some(stop) = ask(&dispatcher.totals) {
+        dispatcher.stopping(stop).await;
+    }
     loop {
         while dispatcher.has_room() {
             let Some(spec) = left.next() else { break };
@@ -106,6 +111,7 @@ pub async fn execute(
             }
         }
         dispatcher.totals.elapsed = dispatcher.began.elapsed();
+        dispatcher.totals.running = dispatcher.running.len() as u64;
         if dispatcher.stopped.is_none()
             && let Some(stop) = ask(&dispatcher.totals)
         {

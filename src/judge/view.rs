@@ -51,6 +51,10 @@ pub fn view(parts: &[ViewPart], trace: &Trace, task: &Task) -> View {
             .iter()
             .filter_map(|event| of_event(event, &sees)),
     );
+    // A question, and a last word, is also what the model said in its turn: once is enough.
+    shown.dedup_by(|later, earlier| {
+        later.by_agent && earlier.by_agent && later.text == earlier.text
+    });
     if sees(ViewPart::FinalState) {
         shown.extend(state("state after", &trace.final_state));
     }

@@ -2,7 +2,7 @@
 
 pub(crate) mod chat;
 
-pub use chat::url_problem;
+pub use chat::{is_variable, url_problem};
 
 use std::path::{Path, PathBuf};
 

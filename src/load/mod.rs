@@ -35,7 +35,7 @@ mod yaml;
 
 use std::path::Path;
 
-pub use arms::{ContentDigest, arms, prices, url_problem, validate_arms};
+pub use arms::{ContentDigest, arms, is_variable, prices, url_problem, validate_arms};
 pub use certificate::certificate;
 pub use files::files_digest;
 pub use judge::{judge, validate_judge};

@@ -79,6 +79,13 @@ fn text(file: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// The line of a record: where lines end in CR LF, the reader stands before the LF of the line above.
+fn line_at(text: &str, at: &csv::Position) -> u64 {
+    let before = usize::try_from(at.byte()).ok();
+    let byte = before.and_then(|byte| text.as_bytes().get(byte));
+    at.line() + u64::from(byte == Some(&b'\n'))
+}
+
 fn comma_separated(file: &Path, text: &str) -> Result<Sheet> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
@@ -102,7 +109,7 @@ fn comma_separated(file: &Path, text: &str) -> Result<Sheet> {
     let mut rows = vec![];
     for record in reader.records() {
         let record = record.map_err(wrong)?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = record.position().map_or(0, |at| line_at(text, at));
         if record.len() != columns.len() {
             let (found, wanted) = (record.len(), columns.len());
             let message = format!("{found} cells where the header has {wanted}");

@@ -97,7 +97,8 @@ pub fn url_problem(url: &str) -> Option<String> {
     }
 }
 
-fn is_variable(name: &str) -> bool {
+/// Whether a text can be the name of an environment variable.
+pub fn is_variable(name: &str) -> bool {
     let mut letters = name.chars();
     letters
         .next()
