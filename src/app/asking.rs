@@ -102,6 +102,22 @@ struct Answered {
     calls: u64,
     cost_usd: f64,
     drift: bool,
+    /// Why the provider gave no reply at all.
+    failed: Option<String>,
+}
+
+impl Answered {
+    /// A question that was answered before.
+    fn kept(session: &Session, request: &JudgeRequest, reply: &str) -> Self {
+        Self {
+            reading: session.read(request, reply),
+            fresh: None,
+            calls: 0,
+            cost_usd: 0.0,
+            drift: false,
+            failed: None,
+        }
+    }
 }
 
 /// Asks all questions, those kept aside, and reads the replies; in the order of the questions.
@@ -122,22 +138,35 @@ pub fn ask(
         .map(|r| replies.get(r.cache_key().as_str()).map(str::to_owned))
         .collect();
     let mut verdicts = Vec::with_capacity(requests.len());
+    let first = known.iter().position(Option::is_none);
+    let first = first.unwrap_or(requests.len());
+    let mut all = requests.iter().zip(known);
+    for (request, kept) in all.by_ref().take(first) {
+        let reply = kept.unwrap_or_default();
+        verdicts.push(note(
+            Answered::kept(session, request, &reply),
+            replies,
+            tally,
+        )?);
+    }
     runtime.block_on(async {
-        let questions = requests
-            .iter()
-            .zip(known)
-            .map(|(request, kept)| async move {
-                match kept {
-                    Some(reply) => Answered {
-                        reading: session.read(request, &reply),
-                        fresh: None,
-                        calls: 0,
-                        cost_usd: 0.0,
-                        drift: false,
-                    },
-                    None => put(session, asked, request).await,
-                }
-            });
+        // One question goes ahead of all others, so that a judge that does not answer is found at once.
+        if let Some((request, _)) = all.next() {
+            let answered = put(session, asked, request).await;
+            if let Some(why) = &answered.failed {
+                let error = format!("judge `{}` does not answer: {why}", session.judge().key());
+                return Err(Error::io(error).hint(
+                    "no verdict was stored; what was answered before is kept and not asked again",
+                ));
+            }
+            verdicts.push(note(answered, replies, tally)?);
+        }
+        let questions = all.map(|(request, kept)| async move {
+            match kept {
+                Some(reply) => Answered::kept(session, request, &reply),
+                None => put(session, asked, request).await,
+            }
+        });
         let mut answers = futures_util::stream::iter(questions).buffered(asked.concurrency.max(1));
         while let Some(answered) = answers.next().await {
             verdicts.push(note(answered, replies, tally)?);
@@ -178,6 +207,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
         calls: 0,
         cost_usd: 0.0,
         drift: false,
+        failed: None,
     };
     for _ in 0..=ASK_AGAIN {
         answered.calls += 1;
@@ -188,6 +218,8 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
                 let mut why = format!("{}: {}", failure.code, failure.detail);
                 crate::exec::remove_keys(&mut why, &asked.keys);
                 answered.reading = session.missing(request, &why);
+                // Another model than the pinned one is drift, which has words of its own.
+                answered.failed = (!answered.drift).then_some(why);
                 return answered;
             }
         };
