@@ -175,3 +175,47 @@ fn a_judge_of_an_arms_own_model_is_refused_or_said() {
             .contains("tone@1")
     );
 }
+
+#[test]
+fn the_order_of_asking_does_not_say_whose_turn_it_is() {
+    let place = Place::new();
+    for (file, side) in [("a", "one"), ("b", "two")] {
+        let line = |i| {
+            let last = json!({"status": "ok", "note": format!("side {side}, grade: good")});
+            json!({"task": format!("t{i}"), "trial": 0, "tools": [], "final": last}).to_string()
+                + "\n"
+        };
+        place.write(
+            &format!("s/{file}.jsonl"),
+            (0..40).map(line).collect::<String>(),
+        );
+    }
+    let arm = |file: &str, model: &str| json!({"kind": "recorded", "path": file, "model": model, "trials": 1});
+    let arms = json!({"format": 1, "arms": {"former": arm("a.jsonl", "x-1"), "latter": arm("b.jsonl", "y-1")}});
+    place.write("s/arms.yaml", arms.to_string());
+    place.write("s/suite.yaml", "id: order\nversion: '1'\n");
+    let task = |i| json!({"id": format!("t{i}"), "input": {"user": "go"}}).to_string() + "\n";
+    place.write("s/tasks.jsonl", (0..40).map(task).collect::<String>());
+    place.expect(0, "run s --out run");
+    let endpoint = Endpoint::with(
+        &place,
+        &errs(MODEL, 1.0, 1.0),
+        &["--record", "asked.jsonl"],
+        &[],
+    );
+    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    place.expect(0, "judge run --judge judge.yaml --concurrency 1");
+    let asked = recorded(&place, "asked.jsonl");
+    assert_eq!(asked.len(), 80);
+    let ones = |half: &[Value]| {
+        half.iter()
+            .filter(|b| b.to_string().contains("side one"))
+            .count()
+    };
+    let (first, last) = asked.split_at(40);
+    assert!(
+        (10..=30).contains(&ones(first)) && ones(first) + ones(last) == 40,
+        "{}",
+        ones(first)
+    );
+}
