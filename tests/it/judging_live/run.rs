@@ -10,7 +10,7 @@ const QUALITY: &str = "    - {dimension: quality, rule: non_inferior, margin: 0.
 
 /// Good in four of five, in the candidate as in the baseline, though not on the same tasks.
 fn quality(arm: &str, i: usize) -> String {
-    let poor = (i + usize::from(arm == "challenger-b")) % 5 == 0;
+    let poor = (i + usize::from(arm == "challenger-b")).is_multiple_of(5);
     format!(
         "answer {i} of many, grade: {}",
         if poor { "poor" } else { "good" }
