@@ -15,7 +15,7 @@ use crate::judge::pairwise::{PositionEffect, both_orders};
 use crate::judge::view::view;
 use crate::judge::{Item, JudgeRequest, Session, Side};
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, LabelledItem, ScaleChoice};
-use crate::model::arm::{Arm, ArmSpec};
+use crate::model::arm::Arm;
 use crate::model::calibration::Calibration;
 use crate::model::chat::{ChatRequest, TrialKey};
 use crate::model::judge::Judge;
@@ -148,7 +148,7 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     let suite = store.suite()?;
     let session = session(
         &judge,
-        &arms_of(&store, &plan)?,
+        &super::arms_of_run(&store)?,
         plan.body.seed,
         command.force_own,
     )?;
@@ -215,23 +215,6 @@ fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Cali
             .hint("any change of the judge's file makes another judge: certify it again with `assize calibrate`"));
     }
     Ok(Some(certificate))
-}
-
-/// The arms of a run; of imported ones only what the plan holds is known.
-fn arms_of(store: &RunStore, plan: &Plan) -> Result<Vec<Arm>> {
-    if let Some((arms, _)) = store.remembered_arms()? {
-        return Ok(arms);
-    }
-    plan.body
-        .arms
-        .iter()
-        .map(|arm| {
-            let spec = serde_json::json!({"kind": "recorded", "path": "", "model": arm.model});
-            let spec: ArmSpec =
-                serde_json::from_value(spec).map_err(|e| Error::io(e.to_string()))?;
-            Ok(Arm::new(arm.id.clone(), spec, None))
-        })
-        .collect()
 }
 
 fn begun(session: &Session) -> LiveJudged {

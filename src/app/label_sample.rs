@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::base::{Digest, Error, Result, Seed};
 use crate::calibrate::{Draw, Drawing, draw};
+use crate::judge::blind::Blinder;
 use crate::model::score::ScoreTable;
 use crate::model::suite::Suite;
 use crate::model::trace::{EventKind, Trace};
@@ -62,11 +63,11 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
     let files = FileFolder::create(&folder)?;
     files.write("sheet.csv", |out| sheet(&codes, out))?;
     files.write("key.csv", |out| key(&table, &drawn, &codes, out))?;
-    let names = names(&store);
+    let blinder = Blinder::of_arms(&super::arms_of_run(&store)?)?;
     let lines = drawn
         .iter()
         .zip(&codes)
-        .map(|(d, code)| item(&store, &suite, &table, d.row, code, &names))
+        .map(|(d, code)| item(&store, &suite, &table, d.row, code, &blinder))
         .collect::<Result<Vec<Value>>>()?;
     files.write("items.jsonl", |out| {
         for line in &lines {
@@ -158,19 +159,6 @@ fn key(
     csv.flush()
 }
 
-/// Names of arms and models, which raters must not see.
-fn names(store: &RunStore) -> Vec<String> {
-    let mut names = vec![];
-    for arm in &store.plan().body.arms {
-        names.push(arm.id.to_string());
-        names.extend(arm.model.clone());
-    }
-    names.retain(|n| n.chars().count() > 2);
-    // Longer names first, so that one that holds another goes as a whole.
-    names.sort_by_key(|n| std::cmp::Reverse(n.len()));
-    names
-}
-
 /// What a rater sees of a trial: what the user said, and what the agent answered.
 fn item(
     store: &RunStore,
@@ -178,7 +166,7 @@ fn item(
     table: &ScoreTable,
     row: usize,
     code: &str,
-    names: &[String],
+    blinder: &Blinder,
 ) -> Result<Value> {
     let arm = &table.arms[usize::from(table.arm[row])];
     let task = &table.tasks[table.task[row] as usize];
@@ -198,11 +186,11 @@ fn item(
         EventKind::ModelResult,
         EventKind::Question,
     ]);
-    let talk: Vec<String> = talk.iter().map(|t| hidden(t, names)).collect();
+    let talk: Vec<String> = talk.iter().map(|t| blinder.scrub(t).text).collect();
     Ok(json!({
         "item": code,
-        "input": hidden(&input, names),
-        "output": output.map(|o| hidden(&o, names)),
+        "input": blinder.scrub(&input).text,
+        "output": output.map(|o| blinder.scrub(&o).text),
         "transcript": talk,
     }))
 }
@@ -219,40 +207,5 @@ fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
-}
-
-/// A text without the names of arms and models, wherever they stand as words and however written.
-fn hidden(text: &str, names: &[String]) -> String {
-    let mut text = text.to_owned();
-    for name in names {
-        let (lower, wanted) = (text.to_ascii_lowercase(), name.to_ascii_lowercase());
-        let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-        let mut out = String::with_capacity(text.len());
-        let mut from = 0;
-        for (at, found) in lower.match_indices(&wanted) {
-            let end = at + found.len();
-            let alone = edge(lower[..at].chars().next_back()) && edge(lower[end..].chars().next());
-            if alone {
-                out.push_str(&text[from..at]);
-                out.push_str("[hidden]");
-                from = end;
-            }
-        }
-        out.push_str(&text[from..]);
-        text = out;
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_hidden_as_words_in_any_case() {
-        let names = ["gpt-4o".to_owned(), "new".to_owned()];
-        let text = hidden("I am GPT-4o, the New one; renewed. Ünew", &names);
-        assert_eq!(text, "I am [hidden], the [hidden] one; renewed. Ünew");
     }
 }

@@ -16,7 +16,7 @@ use crate::load;
 use crate::model::arm::{Arm, ArmSpec};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
-use crate::model::trial::LiveTrial;
+use crate::model::trial::{Boundary, LiveTrial};
 use crate::provider::script::{Script, ScriptedModel};
 use crate::provider::{Client, HttpClient, Secret, descriptors};
 use crate::store::{LiveWriter, RunStore};
@@ -24,6 +24,13 @@ use crate::world::Stage;
 
 /// Trials that are stored at a time, at most.
 const BATCH: usize = 512;
+
+/// How long trials are gathered to be stored together, while there are fewer than a good batch: a flush
+/// of the disk costs the same for one as for hundreds, and trials that run meanwhile do not wait for it.
+const GATHER: Duration = Duration::from_millis(5);
+
+/// Trials for which a flush is worth its time at once.
+const GOOD_BATCH: usize = 128;
 
 /// How live arms are run.
 #[derive(Clone, Debug)]
@@ -38,6 +45,8 @@ pub struct LiveOptions {
     pub infra_retries: u32,
     /// Whether each arm is asked once before anything is spent.
     pub preflight: bool,
+    /// Boundaries at which stored trials broke that are run again, beside those that were cancelled.
+    pub again: Vec<Boundary>,
 }
 
 /// The most trials at a time.
@@ -184,7 +193,7 @@ pub fn run(store: &mut RunStore, job: Job, watch: &mut Watch) -> Result<Executed
         stop: CancellationToken::new(),
         abort: CancellationToken::new(),
     };
-    let runtime = runtime()?;
+    let runtime = executors()?;
     let (sink, stored) = mpsc::channel(2 * BATCH);
     let mut ask = budget(job.options);
     let executed = std::thread::scope(|scope| {
@@ -202,6 +211,19 @@ pub fn run(store: &mut RunStore, job: Job, watch: &mut Watch) -> Result<Executed
     })?;
     runtime.shutdown_timeout(Duration::from_secs(2));
     Ok(executed)
+}
+
+/// Where trials run. Storing has a thread of its own; with two cores or one there is no other core for
+/// workers, which would only wake each other.
+fn executors() -> Result<tokio::runtime::Runtime> {
+    let cores = std::thread::available_parallelism();
+    if cores.is_ok_and(|cores| cores.get() > 2) {
+        return runtime();
+    }
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::io(format!("cannot start the runtime: {e}")))
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
@@ -269,6 +291,9 @@ fn store_all(
     watch: &mut Watch,
 ) -> Result<()> {
     while let Some(first) = stored.blocking_recv() {
+        if stored.len() < GOOD_BATCH && !stored.is_closed() {
+            std::thread::sleep(GATHER);
+        }
         let mut batch = Vec::new();
         let mut amended = Vec::new();
         let mut stopping = None;

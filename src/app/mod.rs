@@ -13,6 +13,7 @@ pub mod grade;
 pub mod import;
 pub mod init;
 pub mod judge;
+mod judge_disagreements;
 pub mod judge_live;
 mod judged;
 pub mod label_sample;
@@ -35,6 +36,7 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 use crate::base::{Error, Result};
+use crate::model::arm::{Arm, ArmSpec};
 use crate::model::estimate::Gate;
 use crate::model::report::Report;
 use crate::model::suite::Suite;
@@ -86,3 +88,22 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
     )
 }
 pub mod coverage;
+
+/// The arms of a run; of imported ones only what the plan holds is known.
+fn arms_of_run(store: &RunStore) -> Result<Vec<Arm>> {
+    if let Some((arms, _)) = store.remembered_arms()? {
+        return Ok(arms);
+    }
+    store
+        .plan()
+        .body
+        .arms
+        .iter()
+        .map(|arm| {
+            let spec = serde_json::json!({"kind": "recorded", "path": "", "model": arm.model});
+            let spec: ArmSpec =
+                serde_json::from_value(spec).map_err(|e| Error::io(e.to_string()))?;
+            Ok(Arm::new(arm.id.clone(), spec, None))
+        })
+        .collect()
+}

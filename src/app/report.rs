@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluate::Evaluation;
-use super::{Decided, Talk, disagreements};
+use super::{Decided, Talk, disagreements, judge_disagreements};
 use crate::base::{Error, ErrorKind, Result};
 use crate::compare::gate::GateResult;
 use crate::model::report::PreflightRow;
@@ -72,6 +72,7 @@ fn write_evaluated(
         report.preflight = unanswered;
     }
     let samples = disagreements::samples(evaluation)?;
+    let judged = judge_disagreements::samples(evaluation)?;
     let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;
@@ -89,6 +90,20 @@ fn write_evaluated(
     files.write("disagreements.csv", |out| {
         report::csv::disagreements(&samples, out)
     })?;
+    // A run without judges has no judges that disagree, and no empty files that say so.
+    if !judged.is_empty() {
+        files.write("judge_disagreements.csv", |out| {
+            report::csv::judge_disagreements(&judged, out)
+        })?;
+        let text = report::markdown::judge_disagreements(&judged)?;
+        files.write("judge_disagreements.md", |out| {
+            out.write_all(text.as_bytes())
+        })?;
+        let json = serde_json::to_string_pretty(&judged).map_err(|e| Error::io(e.to_string()))?;
+        files.write("judge_disagreements.json", |out| {
+            out.write_all(json.as_bytes())
+        })?;
+    }
     super::trials::write(evaluation, &files)?;
     evaluation.stores[0].note_report(&files)?;
     talk(&format!("report in {}", folder.display()));

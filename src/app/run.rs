@@ -11,6 +11,7 @@ use crate::load;
 use crate::model::arm::Arm;
 use crate::model::report::PreflightRow;
 use crate::model::suite::Suite;
+use crate::model::trial::Boundary;
 use crate::plan::{self, PlanOptions};
 use crate::store::{RunStore, Source};
 
@@ -135,7 +136,9 @@ fn execute(
     }
     live::check_budget(options, arms)?;
     let plan = store.plan();
-    let stored = store.stored_trials()?;
+    let mut again = options.again.clone();
+    again.push(Boundary::Cancelled);
+    let stored = store.stored_trials_but(&again)?;
     let mut missing = plan::specs(&plan, suite)
         .filter(|spec| !stored.contains(&spec.arm, &spec.task, spec.index))
         .peekable();

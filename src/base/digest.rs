@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 
 /// A blake3 digest as 64 lower-case hexadecimal digits.
 #[derive(
@@ -72,25 +72,78 @@ impl fmt::Display for Digest {
 /// assert_eq!(canonical(&a), r#"{"a":"x","b":1}"#);
 /// ```
 pub fn canonical(value: &Value) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(256);
     write_canonical(value, &mut out);
     out
+}
+
+/// An object in canonical form, written member by member without an intermediate value; who writes
+/// gives the members in the order of their keys, which are ASCII without escapes.
+pub struct Members(String);
+
+impl Members {
+    /// An object without members.
+    #[expect(
+        clippy::new_without_default,
+        reason = "it is begun to be written, not to be defaulted"
+    )]
+    pub fn new() -> Self {
+        let mut out = String::with_capacity(256);
+        out.push('{');
+        Self(out)
+    }
+
+    fn key(&mut self, key: &str) -> &mut String {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0.push('"');
+        self.0.push_str(key);
+        self.0.push_str("\":");
+        &mut self.0
+    }
+
+    /// A text, if there is one.
+    pub fn text(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            write_text(text, self.key(key));
+        }
+    }
+
+    /// A number, if there is one.
+    pub fn number(&mut self, key: &str, number: Option<u64>) {
+        if let Some(number) = number {
+            write_number(&number.into(), self.key(key));
+        }
+    }
+
+    /// Any value, if there is one.
+    pub fn value(&mut self, key: &str, value: Option<&Value>) {
+        if let Some(value) = value {
+            write_canonical(value, self.key(key));
+        }
+    }
+
+    /// The object as text.
+    pub fn end(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
 }
 
 fn write_canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
             out.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
-                if i > 0 {
+            let mut first = true;
+            each_member(map, |key, value| {
+                if !std::mem::take(&mut first) {
                     out.push(',');
                 }
-                write_leaf(&Value::String(key.clone()), out);
+                write_text(key, out);
                 out.push(':');
-                write_canonical(&map[key.as_str()], out);
-            }
+                write_canonical(value, out);
+            });
             out.push('}');
         }
         Value::Array(items) => {
@@ -103,24 +156,62 @@ fn write_canonical(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        leaf => write_leaf(leaf, out),
+        Value::String(text) => write_text(text, out),
+        Value::Number(number) => write_number(number, out),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Null => out.push_str("null"),
     }
 }
 
-fn write_leaf(leaf: &Value, out: &mut String) {
-    const EXACT: i128 = 1 << 53;
-    if let Value::Number(number) = leaf {
-        let integer = number
-            .as_i64()
-            .map(i128::from)
-            .or(number.as_u64().map(i128::from));
-        if let Some(integer) = integer.filter(|i| i.abs() > EXACT) {
-            out.push_str(&integer.to_string());
-            return;
+/// The members by the UTF-16 code units of their keys. A map holds them by their bytes, which is the
+/// same order where all keys are ASCII.
+fn each_member<'a>(map: &'a Map<String, Value>, mut each: impl FnMut(&'a str, &'a Value)) {
+    if map.keys().all(|key| key.is_ascii()) && map.keys().is_sorted() {
+        return map.iter().for_each(|(key, value)| each(key, value));
+    }
+    let mut members: Vec<(&String, &Value)> = map.iter().collect();
+    members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    for (key, value) in members {
+        each(key, value);
+    }
+}
+
+/// A string with the escapes of RFC 8785: those with a letter of their own, and `\u00xx` for the
+/// other control characters.
+fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[plain..at]);
+        plain = at + 1;
+        match escape {
+            "" => out.push_str(&format!("\\u{byte:04x}")),
+            escape => out.push_str(escape),
         }
     }
-    // A leaf that serde_json holds is always representable; the plain form is only a safe default.
-    let text = serde_json_canonicalizer::to_string(leaf).unwrap_or_else(|_| leaf.to_string());
+    out.push_str(&text[plain..]);
+    out.push('"');
+}
+
+fn write_number(number: &Number, out: &mut String) {
+    // Within ±2^53 an integer reads as RFC 8785 has it, and beyond it keeps its digits.
+    if number.is_i64() || number.is_u64() {
+        return out.push_str(&number.to_string());
+    }
+    // A number that serde_json holds is always representable; the plain form is only a safe default.
+    let text = serde_json_canonicalizer::to_string(number).unwrap_or_else(|_| number.to_string());
     out.push_str(&text);
 }
 
@@ -152,6 +243,28 @@ mod tests {
             canonical(&parse("18446744073709551615")),
             canonical(&parse("18446744073709551614"))
         );
+    }
+
+    #[test]
+    fn texts_and_numbers_read_as_the_canonicalizer_has_them() {
+        let texts = (0..0x100)
+            .filter_map(char::from_u32)
+            .map(|c| Value::from(format!("a{c}b")))
+            .chain(["", "\u{2028}", "\u{1f600}", "\\\"", "\u{7f}"].map(Value::from));
+        let numbers = [
+            "0",
+            "-0.0",
+            "1e-7",
+            "-12",
+            "4.5",
+            "9007199254740992",
+            "1e300",
+        ]
+        .map(parse);
+        for value in texts.chain(numbers) {
+            let expected = serde_json_canonicalizer::to_string(&value).unwrap();
+            assert_eq!(canonical(&value), expected);
+        }
     }
 
     #[test]

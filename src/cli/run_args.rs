@@ -8,6 +8,7 @@ use crate::app::live::{LiveOptions, MOST_CONCURRENT};
 use crate::app::run::{Endpoints, RunOptions};
 use crate::base::{Error, Result};
 use crate::model::arm::Protocol;
+use crate::model::trial::Boundary;
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
@@ -99,9 +100,19 @@ pub struct LiveArgs {
     /// How often a trial that broke on infrastructure is run again; such attempts are counted and never samples
     #[arg(long, default_value_t = 1, env = "ASSIZE_INFRA_RETRIES")]
     pub infra_retries: u32,
+    /// Run stored trials again that broke at these boundaries, e.g. provider,fixture; what broke is kept as an attempt
+    #[arg(long, value_delimiter = ',', value_name = "BOUNDARY", value_parser = boundary)]
+    pub again: Vec<Boundary>,
     /// Do not ask each arm once before anything is spent
     #[arg(long)]
     pub no_preflight: bool,
+}
+
+fn boundary(name: &str) -> std::result::Result<Boundary, String> {
+    Boundary::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Boundary::ALL.iter().map(|b| b.name()).collect();
+        format!("no such boundary; there are {}", known.join(", "))
+    })
 }
 
 impl RunArgs {
@@ -127,6 +138,7 @@ impl RunArgs {
                 max_time: self.live.max_time,
                 infra_retries: self.live.infra_retries,
                 preflight: !self.live.no_preflight,
+                again: self.live.again.clone(),
             },
         })
     }

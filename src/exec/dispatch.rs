@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits::Used;
 use super::trial::{self, Common, Finished, LiveArm};
-use crate::base::{ArmId, TaskId, TrialId};
+use crate::base::{ArmId, Digest, TaskId, TrialId};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::{Suite, Task};
 use crate::model::trial::{Boundary, TrialStatus};
@@ -153,10 +153,12 @@ impl Dispatcher {
             (id, (arm, most))
         });
         let tasks = execution.suite.tasks.iter();
+        let inputs = tasks.clone().map(|t| (t.id.clone(), input_digest(t)));
         Self {
             arms: arms.collect(),
             tasks: tasks.map(|t| (t.id.clone(), Arc::new(t.clone()))).collect(),
             common: Arc::new(Common {
+                inputs: inputs.collect(),
                 suite: execution.suite,
                 stage: execution.stage,
                 keys: execution.keys,
@@ -246,10 +248,7 @@ impl Dispatcher {
     }
 
     fn crashed(&self, spec: Option<&TrialSpec>) -> Option<Finished> {
-        let spec = spec?;
-        let task = self.tasks.get(&spec.task)?;
-        let why = "the executor panicked";
-        Some(trial::crashed(&self.common, spec, task, why))
+        Some(trial::crashed(&self.common, spec?, "the executor panicked"))
     }
 
     async fn stopping(&mut self, stop: Stop) {
@@ -268,6 +267,10 @@ impl Dispatcher {
             self.common.cancel.cancel();
         }
     }
+}
+
+fn input_digest(task: &Task) -> Digest {
+    Digest::of_json(&serde_json::to_value(&task.input).unwrap_or_default())
 }
 
 /// Runs a trial, and again while infrastructure breaks around it and the budget of retries lasts.

@@ -1,5 +1,6 @@
 //! The executor: one trial from its fixture to its last event.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::limits::Used;
 use super::scrub::scrub;
 use super::turn::{Ended, Talk};
-use crate::base::{ArmId, Digest, Notice};
+use crate::base::{ArmId, Digest, Notice, TaskId};
 use crate::model::arm::Price;
 use crate::model::chat::TrialKey;
 use crate::model::plan::TrialSpec;
@@ -52,6 +53,8 @@ pub struct Finished {
 /// What all trials of a run have in common.
 pub(super) struct Common {
     pub suite: Arc<Suite>,
+    /// Digests of the inputs of the tasks.
+    pub inputs: HashMap<TaskId, Digest>,
     pub stage: Stage,
     pub keys: Vec<String>,
     pub cancel: CancellationToken,
@@ -85,7 +88,7 @@ pub(super) async fn run(
         Ok(world) => done.play(common, arm, &key, world, &clock).await,
         Err(broken) => done.status = broken.status(),
     }
-    done.finish(common, spec, task, earlier, clock.now_ms())
+    done.finish(common, spec, earlier, clock.now_ms())
 }
 
 fn cancelled() -> Broken {
@@ -181,7 +184,6 @@ impl Attempt {
         self,
         common: &Common,
         spec: &TrialSpec,
-        task: &Task,
         attempts: Vec<TrialStatus>,
         elapsed_ms: u64,
     ) -> Finished {
@@ -201,7 +203,6 @@ impl Attempt {
         if let TrialStatus::Infra { detail, .. } = &mut status {
             super::scrub::in_text(detail, &common.keys);
         }
-        let input = serde_json::to_value(&task.input).unwrap_or_default();
         let trial = Trial {
             id: spec.id.clone(),
             arm: spec.arm.clone(),
@@ -209,7 +210,7 @@ impl Attempt {
             index: spec.index,
             status,
             recorded: Default::default(),
-            input_digest: Some(Digest::of_json(&input)),
+            input_digest: common.inputs.get(&spec.task).cloned(),
             notices,
             block: Some(spec.block),
             attempts,
@@ -237,8 +238,8 @@ async fn sleep(seconds: Option<f64>) {
 }
 
 /// A trial whose executor panicked: the harness's own fault.
-pub(super) fn crashed(common: &Common, spec: &TrialSpec, task: &Task, why: &str) -> Finished {
+pub(super) fn crashed(common: &Common, spec: &TrialSpec, why: &str) -> Finished {
     let mut done = Attempt::new(common, None);
     done.status = TrialStatus::infra(Boundary::Runner, "panic", why);
-    done.finish(common, spec, task, vec![], 0)
+    done.finish(common, spec, vec![], 0)
 }

@@ -200,6 +200,30 @@ pub enum EventKind {
     TrialEnd,
 }
 
+impl EventKind {
+    /// Its name, as it stands in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TrialStart => "trial_start",
+            Self::UserMessage => "user_message",
+            Self::ModelCall => "model_call",
+            Self::ModelResult => "model_result",
+            Self::Decision => "decision",
+            Self::ToolCall => "tool_call",
+            Self::ToolResult => "tool_result",
+            Self::ToolError => "tool_error",
+            Self::Question => "question",
+            Self::ApprovalRequest => "approval_request",
+            Self::ApprovalResult => "approval_result",
+            Self::Fault => "fault",
+            Self::Effect => "effect",
+            Self::Policy => "policy",
+            Self::Final => "final",
+            Self::TrialEnd => "trial_end",
+        }
+    }
+}
+
 /// Tokens, cost and time of a model call; what the source lacks is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -216,4 +240,34 @@ pub struct Usage {
     /// Cost in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_named_as_they_are_read() {
+        use EventKind::*;
+        for kind in [
+            TrialStart,
+            UserMessage,
+            ModelCall,
+            ModelResult,
+            Decision,
+            ToolCall,
+            ToolResult,
+            ToolError,
+            Question,
+            ApprovalRequest,
+            ApprovalResult,
+            Fault,
+            Effect,
+            Policy,
+            Final,
+            TrialEnd,
+        ] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
 }

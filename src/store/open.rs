@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use serde::{Deserialize, Serialize};
 
 use super::files::write_atomically;
@@ -65,11 +66,12 @@ impl PlanFile {
 const LOCK: &str = "run.lock";
 
 /// What a run folder may hold before its plan is there.
-const OURS: [&str; 5] = [
+const OURS: [&str; 6] = [
     LOCK,
     "run.sqlite",
     "run.sqlite-wal",
     "run.sqlite-shm",
+    "run.sqlite-journal",
     "plan.part",
 ];
 
@@ -354,7 +356,11 @@ fn database(dir: &Path) -> Result<Connection> {
         .map_err(sql)?;
     // Checking keys at every event costs time, and `verify` finds what belongs to nothing.
     db.pragma_update(None, "foreign_keys", false).map_err(sql)?;
-    db.set_prepared_statement_cache_capacity(32);
+    // Without it a statement is planned again for every value it is asked with, which costs more than
+    // the question.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(sql)?;
+    db.set_prepared_statement_cache_capacity(64);
     Ok(db)
 }
 

@@ -4,9 +4,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::ledger::Ledger;
 use super::sql;
-use crate::base::digest::canonical;
+use crate::base::digest::{Members, canonical};
 use crate::base::{Digest, Error, Result};
-use crate::model::trace::{EventKind, Trace};
+use crate::model::trace::{Event, Trace};
 use crate::model::trial::{Trial, TrialStatus};
 
 /// Where a trial stands, by the database's keys.
@@ -88,23 +88,10 @@ fn insert_events(db: &Connection, row: i64, trace: Option<&Trace>, hashed: &Hash
         "INSERT INTO events (trial, sequence, kind, body, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut insert = db.prepare_cached(insert).map_err(sql)?;
     for (event, (body, hash)) in trace.iter().flat_map(|t| &t.events).zip(&hashed.events) {
-        let values = params![
-            row,
-            event.sequence as i64,
-            kind_name(event.kind),
-            body,
-            hash
-        ];
+        let values = params![row, event.sequence as i64, event.kind.name(), body, hash];
         insert.execute(values).map_err(sql)?;
     }
     Ok(())
-}
-
-fn kind_name(kind: EventKind) -> String {
-    serde_json::to_value(kind)
-        .ok()
-        .and_then(|v| v.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }
 
 /// A trial as it is stored: texts, the chain of its events, and a digest over all of it.
@@ -116,15 +103,54 @@ pub(super) struct Hashed {
     pub digest: String,
 }
 
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::io(format!("a trial cannot be written: {error}"))
+}
+
+/// The canonical text of an event. Events are most of what is stored, so they are written as they
+/// are, without a copy as a JSON value.
+fn event_text(event: &Event) -> Result<String> {
+    let Event {
+        sequence,
+        kind,
+        capability,
+        call_id,
+        parent,
+        elapsed_ms,
+        time,
+        effect_receipt,
+        idempotency_key,
+        payload,
+        policy_version,
+        usage,
+        repeats,
+    } = event;
+    let usage = usage.as_ref().map(serde_json::to_value);
+    let usage = usage.transpose().map_err(unwritable)?;
+    let mut members = Members::new();
+    members.text("call_id", call_id.as_deref());
+    members.text("capability", capability.as_deref());
+    members.text("effect_receipt", effect_receipt.as_deref());
+    members.number("elapsed_ms", *elapsed_ms);
+    members.text("idempotency_key", idempotency_key.as_deref());
+    members.text("kind", Some(kind.name()));
+    members.number("parent", *parent);
+    members.value("payload", payload.as_ref());
+    members.text("policy_version", policy_version.as_deref());
+    members.number("repeats", *repeats);
+    members.number("sequence", Some(*sequence));
+    members.text("time", time.as_deref());
+    members.value("usage", usage.as_ref());
+    Ok(members.end())
+}
+
 impl Hashed {
     pub(super) fn new(trial: &Trial, trace: Option<&Trace>) -> Result<Self> {
-        let unwritable =
-            |e: serde_json::Error| Error::io(format!("a trial cannot be written: {e}"));
         let body = canonical(&serde_json::to_value(trial).map_err(unwritable)?);
         let mut events = Vec::new();
         let mut previous = String::new();
         for event in trace.iter().flat_map(|t| &t.events) {
-            let text = canonical(&serde_json::to_value(event).map_err(unwritable)?);
+            let text = event_text(event)?;
             previous = chained(&previous, &text);
             events.push((text, previous.clone()));
         }
@@ -147,9 +173,10 @@ impl Hashed {
 
 /// The chained hash of an event: blake3 of the previous hash and the event's canonical text.
 pub(super) fn chained(previous: &str, text: &str) -> String {
-    Digest::of_bytes([previous.as_bytes(), text.as_bytes()].concat().as_slice())
-        .as_str()
-        .to_owned()
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(previous.as_bytes());
+    hasher.update(text.as_bytes());
+    hasher.finalize().to_hex().to_string()
 }
 
 /// The digest of a stored trial: its body, the head of its trace, and the last hash of its chain.
@@ -157,4 +184,45 @@ pub(super) fn trial_digest(body: &str, head: Option<&str>, last_hash: &str) -> S
     Digest::of_parts(&[body, head.unwrap_or(""), last_hash])
         .as_str()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::trace::{EventKind, Usage};
+
+    #[test]
+    fn an_event_is_written_in_the_canonical_form_of_its_json() {
+        let text = |text: &str| Some(text.to_owned());
+        let full = Event {
+            sequence: 7,
+            kind: EventKind::ToolResult,
+            capability: text("refund \"x\""),
+            call_id: text("c\n1"),
+            parent: Some(u64::MAX),
+            elapsed_ms: Some(0),
+            time: text("2026-01-01T00:00:00Z"),
+            effect_receipt: text("é"),
+            idempotency_key: text(""),
+            payload: Some(json!({"b": [1.5, null], "a": {"\u{fb33}": 1, "\u{1f600}": -0.0}})),
+            policy_version: text("v"),
+            usage: Some(Usage {
+                input_tokens: Some(3),
+                cost_usd: Some(1e-7),
+                ..Usage::default()
+            }),
+            repeats: Some(1 << 53),
+        };
+        for event in [full, Event::new(0, EventKind::TrialStart)] {
+            let value = serde_json::to_value(&event).unwrap();
+            assert_eq!(event_text(&event).unwrap(), canonical(&value));
+        }
+    }
+
+    #[test]
+    fn the_chain_covers_what_was_before_and_what_is_there() {
+        assert_eq!(chained("ab", "c"), Digest::of_bytes(b"abc").as_str());
+    }
 }

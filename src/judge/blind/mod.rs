@@ -89,6 +89,16 @@ impl Blinder {
         Ok(Self { finder })
     }
 
+    /// The same for evidence that people see, where no judge has a list of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the name of an arm has fewer than three letters and digits.
+    pub fn of_arms(arms: &[Arm]) -> Result<Self> {
+        let finder = Finder::new(Names::of(&[], arms)?);
+        Ok(Self { finder })
+    }
+
     /// Hides the names in a view, and the ids of its trial.
     pub fn blind(&self, view: View, trial: &TrialId) -> Blinding {
         let own = [trial.as_str().to_owned()];

@@ -95,11 +95,20 @@ impl Names {
     ///
     /// If the name of an arm has fewer than three letters and digits.
     pub fn collect(judge: &Judge, arms: &[Arm]) -> Result<Self> {
+        Self::of(&scrub_lists(judge), arms)
+    }
+
+    /// Collects the names of arms, of known vendors and families, and of a list.
+    ///
+    /// # Errors
+    ///
+    /// If the name of an arm has fewer than three letters and digits.
+    pub fn of(list: &[&str], arms: &[Arm]) -> Result<Self> {
         let mut names = Collector::default();
         for arm in arms {
             of_arm(arm, &mut names)?;
         }
-        for listed in scrub_lists(judge) {
+        for listed in list {
             names.add(listed, NameKind::Listed, Freedom::Loose, false);
         }
         let known = [

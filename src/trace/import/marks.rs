@@ -35,6 +35,9 @@ const MESSAGE: &str = "<|message|>";
 /// Marks that end a channel's text.
 const ENDS: [&str; 4] = ["<|end|>", "<|return|>", "<|call|>", "<|start|>"];
 
+/// The characters with which all marks begin.
+const FIRST: [char; 3] = ['<', '[', '◁'];
+
 /// What the model said, without reasoning and surrounding white space; `None` if nothing is left.
 ///
 /// An unclosed mark hides everything after it. A closing mark without an opening one hides
@@ -48,6 +51,10 @@ pub(crate) fn visible(text: &str) -> Option<String> {
 
 /// The text without reasoning; `None` if there is none in it.
 pub(crate) fn without_reasoning(text: &str) -> Option<String> {
+    // Most texts hold nothing that could be a mark.
+    if !text.contains(FIRST) {
+        return None;
+    }
     let mut kept = in_channels(text);
     for mark in &MARKS {
         let looked_at = kept.as_deref().unwrap_or(text);
@@ -122,6 +129,14 @@ fn in_channels(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_mark_begins_with_a_character_that_is_looked_for() {
+        let marks = MARKS.iter().flat_map(|mark| [mark.open, mark.close]);
+        for mark in marks.chain([CHANNEL, MESSAGE]).chain(ENDS) {
+            assert!(mark.starts_with(FIRST), "{mark}");
+        }
+    }
 
     #[test]
     fn reasoning_never_stays() {
