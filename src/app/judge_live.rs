@@ -281,23 +281,24 @@ impl Work<'_> {
 
     fn trials(&mut self, store: &RunStore, suite: &Suite) -> Result<Vec<Verdict>> {
         let mut verdicts = Vec::new();
-        let mut after = 0;
-        loop {
-            let batch = store.trials_after(after, BATCH)?;
-            let Some(last) = batch.last() else {
-                return Ok(verdicts);
-            };
-            after = last.row;
+        // Imported trials are stored arm by arm; the order of asking must not say whose turn it is.
+        let mut rows = store.rows()?;
+        let seed = store.plan().body.seed.child("judge/order");
+        seed.stream().shuffle(&mut rows);
+        for batch in rows.chunks(BATCH) {
             let mut requests = Vec::new();
-            for stored in batch.iter().filter(|s| s.trial.status.is_valid()) {
-                let (Some(trace), Some(task)) = (&stored.trace, suite.task(&stored.trial.task))
-                else {
+            for row in batch {
+                let stored = store.trials_after(row - 1, 1)?.pop();
+                let Some(stored) = stored.filter(|s| s.trial.status.is_valid()) else {
                     continue;
                 };
-                requests.extend(self.session.requests(&stored.trial, trace, task)?);
+                if let (Some(trace), Some(task)) = (&stored.trace, suite.task(&stored.trial.task)) {
+                    requests.extend(self.session.requests(&stored.trial, trace, task)?);
+                }
             }
             verdicts.extend(self.ask(&requests)?);
         }
+        Ok(verdicts)
     }
 
     /// Trials of the two compared arms with the same number are pairs.

@@ -172,6 +172,20 @@ impl RunStore {
         trials_after(&self.db, after, limit)
     }
 
+    /// The internal keys of all trials, in stored order.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be read.
+    pub fn rows(&self) -> Result<Vec<i64>> {
+        let mut select = self
+            .db
+            .prepare("SELECT row FROM trials ORDER BY row")
+            .map_err(sql)?;
+        let rows = select.query_map([], |r| r.get(0)).map_err(sql)?;
+        rows.map(|r| r.map_err(sql)).collect()
+    }
+
     /// How often each rule found what, per arm.
     ///
     /// # Errors
