@@ -65,9 +65,25 @@ fn capitals(path: &[Capital]) -> Answer {
 }
 
 fn grid(params: &Fields) -> Result<usize, Problem> {
+    const MOST: u32 = 100_000;
     let grid = params.optional_number("grid")?;
     let grid = grid.map_or(Ok(1000), |_| params.count32("grid"))?;
-    Ok(grid as usize)
+    match grid > MOST {
+        true => Err(params.problem("grid", format!("{grid} is more than {MOST} means"))),
+        false => Ok(grid as usize),
+    }
+}
+
+/// Tasks still to come on a grid, each of which costs a pass over it.
+fn remaining_on(grid: usize, input: &Fields) -> Result<u64, Problem> {
+    const MOST: u64 = 1_000_000_000;
+    let remaining = remaining(input)?;
+    if grid as u64 * remaining <= MOST {
+        return Ok(remaining);
+    }
+    let message =
+        format!("{remaining} tasks times {grid} means of `grid` are more than {MOST} steps");
+    Err(input.problem("remaining", message))
 }
 
 fn sequence(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
@@ -117,12 +133,14 @@ fn futility(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         margin,
         may_be_better: params.flag("may_be_better", true)?,
     };
-    let mut sequence = BettingCs::new(alpha(params)?, grid(params)?)?;
+    let grid = grid(params)?;
+    let remaining = remaining_on(grid, input)?;
+    let mut sequence = BettingCs::new(alpha(params)?, grid)?;
     input
         .numbers("task_differences")?
         .into_iter()
         .try_for_each(|difference| sequence.observe((difference + 1.0) / 2.0))?;
-    let reach = sequence.reach(remaining(input)?);
+    let reach = sequence.reach(remaining);
     Ok(Answer::new()
         .number("highest_lower", 2.0 * reach.highest_lower - 1.0)
         .number("lowest_upper", 2.0 * reach.lowest_upper - 1.0)
