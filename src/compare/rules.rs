@@ -272,7 +272,10 @@ fn on_rate(
 
 /// How many tasks without any event would show a rate of at most `bound`.
 fn clean_tasks(bound: f64, level: Level) -> String {
-    zero_event_units_needed(bound, level.tail())
+    let needed = zero_event_units_needed(bound, level.tail());
+    needed
+        .ok()
+        .flatten()
         .map(|tasks| format!("; at least {tasks} clean tasks would show it"))
         .unwrap_or_default()
 }

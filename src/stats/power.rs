@@ -9,20 +9,40 @@ use crate::stats::clustered::TaskSpread;
 use crate::stats::special::normal_quantile;
 use crate::stats::sum::{mean_of, variance_of};
 use crate::stats::tolerance::at_most;
+use crate::stats::undefined::{Defined, Undefined};
 
 /// The smallest true difference that an interval of `n_c` units shows with a given power.
 ///
 /// `variance` is Var₁, the variance of one unit's difference
 /// (σ_δ² + σ_A²/m_A + σ_B²/m_B, or [`crate::stats::sample::Paired::unit_variance`]). The +2 are
 /// BP-Hall's pseudo-units. `None` unless n_c > 0, the variance is not negative and the power lies
-/// between 0 and 1.
+/// between α/2 and 1: with less power than a test has where nothing differs, the difference would be
+/// negative.
 pub fn mde(n_c: f64, variance: f64, level: Level, power: f64) -> Option<f64> {
-    let sound = n_c > 0.0 && variance >= 0.0 && variance.is_finite() && power > 0.0 && power < 1.0;
+    let sound =
+        n_c > 0.0 && variance >= 0.0 && variance.is_finite() && check_power(power, level).is_ok();
     sound.then(|| {
         level.z() * (n_c * variance + 2.0).sqrt() / (n_c + 2.0)
             + normal_quantile(power) * (variance / n_c).sqrt() * n_c / (n_c + 2.0)
     })
 }
+
+/// Checks that a power can be asked for.
+///
+/// # Errors
+///
+/// If it is not between α/2 and 1: the chance of a finding in one direction is α/2 even where nothing
+/// differs.
+pub fn check_power(power: f64, level: Level) -> Result<()> {
+    if power > level.tail() && power < 1.0 {
+        return Ok(());
+    }
+    let message = format!("power {power} is not between {} and 1", level.tail());
+    Err(Error::input(message).hint("half of alpha is reached without any difference; 0.8 is usual"))
+}
+
+/// More units than this are not counted: no suite has them.
+pub const MOST_UNITS: f64 = 1e12;
 
 /// What a number of tasks is planned for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +74,20 @@ pub struct TasksNeeded {
 /// # Errors
 ///
 /// If the margin does not exceed the assumed loss, a number is not finite, the variance is
-/// negative, the power is not between 0 and 1, or more than 10¹² tasks would be needed.
+/// negative, the power is not between α/2 and 1, or more than 10¹² tasks would be needed.
 pub fn tasks_needed(need: Need, level: Level) -> Result<TasksNeeded> {
+    tasks_within_reach(need, level)?.ok_or_else(|| {
+        Error::input("more than 10^12 tasks would be needed")
+            .hint("a wider margin or more trials per task")
+    })
+}
+
+/// The same as [`tasks_needed`], but `None` if more than 10¹² tasks would be needed.
+///
+/// # Errors
+///
+/// As [`tasks_needed`], but for the number of tasks.
+pub fn tasks_within_reach(need: Need, level: Level) -> Result<Option<TasksNeeded>> {
     let target = need.margin - need.assumed_loss;
     if !(target > 0.0 && need.margin > 0.0 && target.is_finite()) {
         return Err(Error::input(format!(
@@ -64,22 +96,26 @@ pub fn tasks_needed(need: Need, level: Level) -> Result<TasksNeeded> {
         ))
         .hint("no number of tasks shows a loss smaller than the loss itself"));
     }
+    check_power(need.power, level)?;
     let at = |g: u64| mde(g as f64, need.variance, level, need.power);
     if at(2).is_none() {
         return Err(Error::input(format!(
-            "variance {} or power {} is out of range",
-            need.variance, need.power
+            "variance {} is out of range",
+            need.variance
         )));
     }
     let c = if need.strict { 3.7 } else { 2.8 } * level.z() / 1.959964;
-    let least = ((c / need.margin).ceil() as u64).max(2);
+    let least = (c / need.margin).ceil();
+    if least > MOST_UNITS {
+        return Ok(None);
+    }
+    let least = (least as u64).max(2);
     let enough = |g: u64| at(g).is_some_and(|d| at_most(d, target));
     let mut high = least;
     while !enough(high) {
         high *= 2;
-        if high > 1_000_000_000_000 {
-            return Err(Error::input("more than 10^12 tasks would be needed")
-                .hint("a wider margin or more trials per task"));
+        if high as f64 > MOST_UNITS {
+            return Ok(None);
         }
     }
     // MDE falls in G, so the smallest sufficient G is found by bisection.
@@ -93,7 +129,7 @@ pub fn tasks_needed(need: Need, level: Level) -> Result<TasksNeeded> {
         }
     }
     let mde = at(high).unwrap_or(f64::INFINITY);
-    Ok(TasksNeeded { tasks: high, mde })
+    Ok(Some(TasksNeeded { tasks: high, mde }))
 }
 
 /// Variance within and between tasks of one arm, from a pilot.
@@ -156,8 +192,9 @@ pub struct OptimalTrials {
 
 /// The optimum number of trials per task (method `optimal_trials_per_task`; Cochran 1977).
 ///
-/// Without a cost per task it is 1: more tasks beat more trials. `None` where σ_δ² is 0 while
-/// tasks cost something (then trials on one task would do, which no one believes).
+/// Without a cost per task it is 1: more tasks beat more trials. Undefined as
+/// `no_variance_between_tasks` where σ_δ² is 0 while tasks cost something (then trials on one task would
+/// do, which no one believes), and as `out_of_range` beyond 10¹² trials.
 ///
 /// # Errors
 ///
@@ -167,7 +204,7 @@ pub fn optimal_trials(
     cost_per_trial: f64,
     between: f64,
     within: f64,
-) -> Result<Option<OptimalTrials>> {
+) -> Result<Defined<OptimalTrials>> {
     let all = [cost_per_task, cost_per_trial, between, within];
     if all.iter().any(|v| !(*v >= 0.0 && v.is_finite())) || cost_per_trial == 0.0 {
         return Err(Error::input(format!("costs and variances {all:?}"))
@@ -175,15 +212,21 @@ pub fn optimal_trials(
     }
     let real = (cost_per_task / cost_per_trial * within / between).sqrt();
     if cost_per_task == 0.0 || within == 0.0 {
-        return Ok(Some(OptimalTrials {
+        return Ok(Ok(OptimalTrials {
             real: 0.0,
             whole: 1,
         }));
     }
+    if between == 0.0 {
+        return Ok(Err(Undefined("no_variance_between_tasks")));
+    }
+    if !(real <= MOST_UNITS) {
+        return Ok(Err(Undefined("out_of_range")));
+    }
     let price = |m: f64| (between + within / m) * (cost_per_task + cost_per_trial * m);
     let (low, high) = (real.floor().max(1.0), real.ceil().max(1.0));
     let whole = if price(low) <= price(high) { low } else { high } as u64;
-    Ok(real.is_finite().then_some(OptimalTrials { real, whole }))
+    Ok(Ok(OptimalTrials { real, whole }))
 }
 
 #[cfg(test)]
@@ -218,6 +261,29 @@ mod tests {
     }
 
     #[test]
+    fn no_difference_is_negative_and_no_number_saturates() {
+        let need = |margin, power| Need {
+            margin,
+            assumed_loss: 0.0,
+            variance: 0.2,
+            power,
+            strict: false,
+        };
+        for power in [1e-300, 0.01, 0.025, 1.0] {
+            assert_eq!(mde(50.0, 0.2, Level::p95(), power), None, "{power}");
+            assert!(tasks_needed(need(0.05, power), Level::p95()).is_err());
+        }
+        assert!(mde(50.0, 0.2, Level::p95(), 0.03).unwrap() > 0.0);
+        for margin in [1e-308, 1e-13, 1e-9] {
+            assert!(tasks_needed(need(margin, 0.8), Level::p95()).is_err());
+            assert_eq!(
+                tasks_within_reach(need(margin, 0.8), Level::p95()).unwrap(),
+                None
+            );
+        }
+    }
+
+    #[test]
     fn single_trials_do_not_identify_components() {
         let single = [TaskSpread::binary(1.0, 1), TaskSpread::binary(0.0, 1)];
         assert_eq!(
@@ -234,7 +300,13 @@ mod tests {
             optimal_trials(0.0, 1.0, 0.1, 0.2).unwrap().unwrap().whole,
             1
         );
-        assert_eq!(optimal_trials(1.0, 1.0, 0.0, 0.2).unwrap(), None);
+        let reason = |task, trial, between| optimal_trials(task, trial, between, 0.2).unwrap();
+        let undefined = |code| Err(Undefined(code));
+        assert_eq!(
+            reason(1.0, 1.0, 0.0),
+            undefined("no_variance_between_tasks")
+        );
+        assert_eq!(reason(1e308, 1e-308, 0.05), undefined("out_of_range"));
         assert!(optimal_trials(1.0, 0.0, 0.1, 0.2).is_err());
     }
 }

@@ -26,10 +26,15 @@ fn plain(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         return Err(input.problem("exposure", format!("{events} events per {exposure}")));
     }
     let limits = garwood(events, exposure, params.level()?);
+    let all = [events / exposure, limits.lower, limits.upper];
+    // An infinite word would say that the rate is unbounded, which it is not.
+    let [rate, lower, upper] = all.map(|value| Some(value).filter(|v| v.is_finite()));
+    let beyond = all.iter().any(|value| !value.is_finite());
     Ok(Answer::new()
-        .number("rate", events / exposure)
-        .number("lower", limits.lower)
-        .number("upper", limits.upper))
+        .number("rate", rate)
+        .number("lower", lower)
+        .number("upper", upper)
+        .reason(beyond.then_some("out_of_range")))
 }
 
 fn alpha(params: &Fields) -> Result<f64, Problem> {
@@ -47,7 +52,8 @@ fn upper(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
 
 fn needed(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let units = zero_event_units_needed(input.number("max_rate")?, alpha(params)?)?;
-    Ok(Answer::new().with("tasks", units))
+    let reason = units.is_none().then_some("more_than_10_to_the_12");
+    Ok(Answer::new().with("tasks", units).reason(reason))
 }
 
 fn clustered(params: &Fields, input: &Fields) -> Result<Answer, Problem> {

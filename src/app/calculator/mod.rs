@@ -11,6 +11,8 @@ mod answer;
 mod correction;
 mod counts;
 mod decision;
+#[cfg(test)]
+mod extremes;
 mod fields;
 mod judges;
 mod labels;

@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::fields::{Fields, Problem};
 use super::rates::spreads;
 use crate::stats::Level;
-use crate::stats::power::{Need, optimal_trials, tasks_needed, variance_components};
+use crate::stats::power::{Need, optimal_trials, tasks_within_reach, variance_components};
 
 pub(super) fn method(name: &str) -> Option<Method> {
     Some(match name {
@@ -37,11 +37,12 @@ fn needed(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let alpha = params.optional_number("alpha_two_sided")?.unwrap_or(0.05);
     let level = Level::new(1.0 - alpha)
         .map_err(|_| params.problem("alpha_two_sided", format!("{alpha} is not in (0, 1)")))?;
-    let got = tasks_needed(need, level)?;
+    let got = tasks_within_reach(need, level)?;
     Ok(Answer::new()
         .number("variance_per_task", variance)
-        .with("tasks", got.tasks)
-        .number("mde_at_that_n", got.mde))
+        .with("tasks", got.map(|needed| needed.tasks))
+        .number("mde_at_that_n", got.map(|needed| needed.mde))
+        .reason(got.is_none().then_some("more_than_10_to_the_12")))
 }
 
 fn optimal(_: &Fields, input: &Fields) -> Result<Answer, Problem> {
@@ -52,9 +53,9 @@ fn optimal(_: &Fields, input: &Fields) -> Result<Answer, Problem> {
         input.number("var_within")?,
     )?;
     Ok(Answer::new()
-        .number("optimal_m_real", got.map(|o| o.real))
-        .with("optimal_m", got.map(|o| o.whole))
-        .reason(got.is_none().then_some("no_variance_between_tasks")))
+        .number("optimal_m_real", got.ok().map(|o| o.real))
+        .with("optimal_m", got.ok().map(|o| o.whole))
+        .reason(got.err().map(|undefined| undefined.code())))
 }
 
 fn components(_: &Fields, input: &Fields) -> Result<Answer, Problem> {

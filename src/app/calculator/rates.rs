@@ -35,6 +35,9 @@ pub(super) fn method(name: &str) -> Option<Method> {
     })
 }
 
+/// Largest number of observations.
+const MOST: f64 = 1e12;
+
 fn proportion(
     params: &Fields,
     input: &Fields,
@@ -43,6 +46,10 @@ fn proportion(
     let (x, n) = (input.number("successes")?, input.number("n")?);
     if !(x >= 0.0 && x <= n && n.is_finite()) {
         return Err(input.problem("successes", format!("{x} of {n}")));
+    }
+    if n > MOST {
+        let message = format!("{n} is more than {MOST}, up to which the limits keep their digits");
+        return Err(input.problem("n", message));
     }
     let level = params.level()?;
     if n == 0.0 {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Method;
 use super::agreement::defined;
-use super::answer::{Answer, numbers};
+use super::answer::Answer;
 use super::decision::word;
 use super::fields::{Fields, Problem};
 use super::labels::Categories;
@@ -13,7 +13,7 @@ use crate::compare::futility::{OpenQuestion, is_futile};
 use crate::compare::orient::Direction;
 use crate::stats::drift::{TimedTrial, drift_p_value, drift_statistic};
 use crate::stats::sequential::{
-    BettingCs, HedgedCapital, NonInferiority, non_inferiority_is_futile, sign_e_value,
+    BettingCs, Capital, HedgedCapital, NonInferiority, non_inferiority_is_futile, sign_e_value,
 };
 use crate::stats::survival::{Censored, KaplanMeier, kaplan_meier};
 use crate::stats::undefined::{Defined, Undefined};
@@ -38,21 +38,52 @@ fn alpha(params: &Fields) -> Result<f64, Problem> {
 
 fn capital(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let mut capital = HedgedCapital::new(params.number("m0")?, alpha(params)?)?;
-    let path: Vec<f64> = input
+    let path: Vec<Capital> = input
         .numbers("x")?
         .into_iter()
         .map(|x| capital.observe(x))
         .collect::<Result<_, _>>()?;
-    Ok(Answer::new()
-        .number("capital_final", path.last().copied())
-        .with("capital_path", numbers(&path))
-        .reason(path.is_empty().then_some("no_values")))
+    Ok(capitals(&path))
+}
+
+/// Capital after each value. What no double holds is null; the logarithm at the end is always there.
+fn capitals(path: &[Capital]) -> Answer {
+    let amounts: Vec<Option<f64>> = path.iter().map(|capital| capital.amount()).collect();
+    let last = path.last();
+    let reason = match last.map(|capital| capital.amount()) {
+        None => Some("no_values"),
+        Some(None) => Some("beyond_range"),
+        Some(Some(_)) => None,
+    };
+    let gap = amounts.contains(&None).then_some("beyond_range");
+    Answer::new()
+        .number("capital_final", last.and_then(|capital| capital.amount()))
+        .number("ln_capital", last.map(|capital| capital.ln()))
+        .with("capital_path", amounts)
+        .why("capital_path_reason", gap)
+        .reason(reason)
 }
 
 fn grid(params: &Fields) -> Result<usize, Problem> {
+    const MOST: u32 = 100_000;
     let grid = params.optional_number("grid")?;
     let grid = grid.map_or(Ok(1000), |_| params.count32("grid"))?;
-    Ok(grid as usize)
+    match grid > MOST {
+        true => Err(params.problem("grid", format!("{grid} is more than {MOST} means"))),
+        false => Ok(grid as usize),
+    }
+}
+
+/// Tasks still to come on a grid, each of which costs a pass over it.
+fn remaining_on(grid: usize, input: &Fields) -> Result<u64, Problem> {
+    const MOST: u64 = 1_000_000_000;
+    let remaining = remaining(input)?;
+    if grid as u64 * remaining <= MOST {
+        return Ok(remaining);
+    }
+    let message =
+        format!("{remaining} tasks times {grid} means of `grid` are more than {MOST} steps");
+    Err(input.problem("remaining", message))
 }
 
 fn sequence(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
@@ -74,17 +105,14 @@ fn non_inferior(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let margin = params.number("margin")?;
     let mut test = NonInferiority::new(margin, one_sided)
         .map_err(|error| params.problem("margin", error.to_string()))?;
-    let path: Vec<f64> = input
+    let path: Vec<Capital> = input
         .numbers("task_differences")?
         .into_iter()
         .map(|difference| test.observe(difference))
         .collect::<Result<_, _>>()?;
-    let answer = Answer::new()
-        .number("capital_final", path.last().copied())
-        .with("capital_path", numbers(&path))
+    let answer = capitals(&path)
         .number("p_anytime", test.p())
-        .with("shown", test.shown())
-        .reason(path.is_empty().then_some("no_values"));
+        .with("shown", test.shown());
     Ok(match input.find("remaining") {
         None => answer,
         Some(_) => answer.with(
@@ -105,12 +133,14 @@ fn futility(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         margin,
         may_be_better: params.flag("may_be_better", true)?,
     };
-    let mut sequence = BettingCs::new(alpha(params)?, grid(params)?)?;
+    let grid = grid(params)?;
+    let remaining = remaining_on(grid, input)?;
+    let mut sequence = BettingCs::new(alpha(params)?, grid)?;
     input
         .numbers("task_differences")?
         .into_iter()
         .try_for_each(|difference| sequence.observe((difference + 1.0) / 2.0))?;
-    let reach = sequence.reach(remaining(input)?);
+    let reach = sequence.reach(remaining);
     Ok(Answer::new()
         .number("highest_lower", 2.0 * reach.highest_lower - 1.0)
         .number("lowest_upper", 2.0 * reach.lowest_upper - 1.0)

@@ -31,6 +31,16 @@ pub(super) trait Design {
         1
     }
 
+    /// Tasks per unit; the most, where units differ.
+    fn size(&self) -> u32 {
+        1
+    }
+
+    /// Values that a trial can have besides 0.
+    fn grades(&self) -> u32 {
+        1
+    }
+
     /// Says what must hold if the design cannot exist.
     fn check(&self) -> Result<(), &'static str>;
 }
@@ -48,6 +58,9 @@ macro_rules! named_design {
     };
 }
 pub(super) use named_design;
+
+/// The largest design: one replicate of it fits into memory.
+const MOST_TRIALS: u128 = 10_000_000;
 
 /// One design.
 ///
@@ -161,14 +174,31 @@ impl Cell {
     ///
     /// # Errors
     ///
-    /// If a probability is outside \[0, 1\], masses do not sum to 1, a count is 0, or a spread is
-    /// negative.
+    /// If a probability is outside \[0, 1\], masses do not sum to 1, a count is 0 or too large, or a
+    /// spread is negative.
     pub fn check(&self) -> Result<()> {
         let fail = |what: &str| Err(Error::input(format!("cell `{}`: {what}", self.name())));
         if self.units() == 0 || self.trials() == 0 {
             return fail("at least one unit and one trial");
         }
+        if self.trials_in_all() > MOST_TRIALS {
+            return fail(&format!(
+                "units times tasks per unit times trials times grades are more than {MOST_TRIALS}"
+            ));
+        }
         self.design().check().or_else(fail)
+    }
+
+    /// Values of one arm at the most, each grade counted as a trial.
+    fn trials_in_all(&self) -> u128 {
+        let design = self.design();
+        let counts = [
+            design.units(),
+            design.size(),
+            design.trials(),
+            design.grades(),
+        ];
+        counts.into_iter().map(u128::from).product()
     }
 }
 
@@ -185,4 +215,28 @@ pub(super) fn are_masses(masses: impl Iterator<Item = f64>) -> bool {
         total += mass;
     }
     sound && (total - 1.0f64).abs() < 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_design_that_no_memory_holds_is_refused() {
+        let points = || vec![Point::new(0.5, 1.0)];
+        let sizes = |units, trials| Cell::points(units, trials, points()).check();
+        assert!(sizes(100_000, 100).is_ok());
+        let error = sizes(4_000_000_000, 1).unwrap_err().to_string();
+        assert!(error.contains("more than 10000000"), "{error}");
+        assert!(sizes(1, 4_000_000_000).is_err() && sizes(u32::MAX, u32::MAX).is_err());
+        let own = Point {
+            size: Some([1, 4_000_000_000]),
+            ..Point::new(0.5, 1.0)
+        };
+        assert!(Cell::points(5, 1, vec![own]).check().is_err());
+        let text = r#"{"judged_tasks": {"units": 5, "size": 4000000000, "trials": 1, "labels": 3,
+            "sensitivity": 0.9, "specificity": 0.9, "types": [{"mass": 1, "positive": 0.5}]}}"#;
+        let cell: Cell = serde_json::from_str(text).unwrap();
+        assert!(cell.check().unwrap_err().to_string().contains("more than"));
+    }
 }

@@ -101,6 +101,10 @@ impl Design for JudgedTasksCell {
         own.max().unwrap_or(0).max(self.trials)
     }
 
+    fn size(&self) -> u32 {
+        self.size
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         let tasks = u64::from(self.units) * u64::from(self.size);
         let labels = self.labels >= 1 && u64::from(self.labels) <= tasks;

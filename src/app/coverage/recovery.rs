@@ -36,6 +36,9 @@ pub struct FaultType {
     pub recover: f64,
 }
 
+/// The smallest chance of a fault that fires at all.
+const RAREST: f64 = 1e-9;
+
 impl Design for RecoveryCell {
     named_design!();
 
@@ -48,13 +51,17 @@ impl Design for RecoveryCell {
     }
 
     fn check(&self) -> Result<(), &'static str> {
-        let sound = |t: &FaultType| is_share(t.reach) && is_share(t.recover);
+        // A rarer fault than this does not change 1 − (1 − reach)^m, hence leaves no truth.
+        let fires = |t: &FaultType| t.reach == 0.0 || t.reach >= RAREST;
+        let sound = |t: &FaultType| is_share(t.reach) && is_share(t.recover) && fires(t);
         let reached = self.types.iter().any(|t| t.mass * t.reach > 0.0);
         let masses = are_masses(self.types.iter().map(|t| t.mass));
         if reached && masses && self.types.iter().all(sound) {
             return Ok(());
         }
-        Err("reach and recover in [0, 1], some fault that fires, and masses that sum to 1")
+        Err(
+            "reach and recover in [0, 1], reach 0 or at least 1e-9, some fault that fires, and masses that sum to 1",
+        )
     }
 }
 
@@ -153,4 +160,26 @@ fn pair(good: f64, bad: f64) -> [FaultType; 2] {
         recover,
     };
     [kind(good, 0.95), kind(bad, 0.2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_too_rare_to_leave_a_truth_is_refused() {
+        let cell = |reach| RecoveryCell {
+            name: None,
+            units: 30,
+            trials: 3,
+            types: vec![FaultType {
+                mass: 1.0,
+                reach,
+                recover: 0.8,
+            }],
+        };
+        assert!(cell(1e-300).check().is_err() && cell(0.0).check().is_err());
+        assert!(cell(1e-9).check().is_ok());
+        assert!((cell(1e-9).truth("recovery_given_reached") - 0.8).abs() < 1e-12);
+    }
 }

@@ -160,6 +160,18 @@ impl Design for ScoreCell {
         }
     }
 
+    fn size(&self) -> u32 {
+        let Types::Points(points) = &self.types else {
+            return self.size[1];
+        };
+        let own = points.iter().filter_map(|p| p.size);
+        own.map(|size| size[1]).fold(self.size[1], u32::max)
+    }
+
+    fn grades(&self) -> u32 {
+        self.grades
+    }
+
     fn check(&self) -> Result<(), &'static str> {
         let unit = |v: f64| (0.0..=1.0).contains(&v);
         let sizes = |s: [u32; 2]| s[0] >= 1 && s[0] <= s[1];

@@ -121,11 +121,11 @@ impl SequenceCell {
 
     fn hedged(&self, values: &[f64], level: Level) -> Option<bool> {
         let mut capital = HedgedCapital::new((self.truth() + 1.0) / 2.0, level.alpha()).ok()?;
-        let mut highest = 0.0f64;
+        let mut highest = f64::NEG_INFINITY;
         for value in values {
-            highest = highest.max(capital.observe((value + 1.0) / 2.0).ok()?);
+            highest = highest.max(capital.observe((value + 1.0) / 2.0).ok()?.ln());
         }
-        Some(highest >= 1.0 / level.alpha())
+        Some(highest >= -level.alpha().ln())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `assize plan`: how many tasks and trials a margin needs, what they cost, and which of the two to
 //! buy.
 
+mod advice;
 mod cost;
 mod pilot;
 mod variances;
@@ -17,8 +18,11 @@ use crate::model::metric::{Contrast, Metric};
 use crate::model::suite::Suite;
 use crate::plan::PlanOptions;
 use crate::stats::Level;
-use crate::stats::power::{Need, TasksNeeded, mde, optimal_trials, tasks_needed};
+use crate::stats::power::{
+    MOST_UNITS, Need, TasksNeeded, check_power, mde, optimal_trials, tasks_needed,
+};
 
+use advice::advice;
 pub use cost::TrialCost;
 use pilot::from_pilot;
 pub use variances::Variances;
@@ -105,7 +109,7 @@ pub struct Design {
 /// # Errors
 ///
 /// If the metric is not a rate, no margin is known, or there is neither a pilot nor stated variances; if
-/// prices were asked for and an arm's price or tokens are not known.
+/// the power is not above α/2, or tasks, trials or costs are beyond counting; if prices were asked for and an arm's price or tokens are not known.
 pub fn plan(command: &SizingCommand) -> Result<Sizing> {
     let suite = load::suite(&command.suite)?.suite;
     let metric = metric(command)?;
@@ -121,6 +125,7 @@ pub fn plan(command: &SizingCommand) -> Result<Sizing> {
         return Err(Error::input(problem));
     }
     let level = Level::new(1.0 - decision.alpha)?;
+    check_power(command.power, level)?;
     let pilot = command
         .pilot
         .as_deref()
@@ -209,7 +214,7 @@ fn sizing(
         };
         let TasksNeeded { tasks: units, mde } = tasks_needed(need, ask.level)?;
         let tasks = (units as f64 * variances.tasks_per_unit).ceil() as u64;
-        needed.push(design(tasks, trials, Some(mde), &costs, &variances));
+        needed.push(design(tasks, trials, Some(mde), &costs, &variances)?);
     }
     Ok(Sizing {
         metric: metric.name(),
@@ -219,8 +224,8 @@ fn sizing(
         assumed_loss: ask.assumed_loss,
         variances_from: source,
         variances,
-        suite: design(now, planned, detectable, &costs, &variances),
-        advice: advice(best, &needed, &variances),
+        suite: design(now, planned, detectable, &costs, &variances)?,
+        advice: advice(best, costs.task.is_some(), &needed, &variances),
         unknown: variances.unknown(),
         needed,
         best_trials: best,
@@ -234,16 +239,33 @@ fn design(
     mde: Option<f64>,
     costs: &Costs,
     variances: &Variances,
-) -> Design {
-    Design {
+) -> Result<Design> {
+    let all = 2.0 * tasks as f64 * f64::from(trials);
+    if all > MOST_TRIALS {
+        return Err(Error::input(format!(
+            "{tasks} tasks with {trials} trials in each arm are beyond counting"
+        ))
+        .hint("a wider margin or fewer trials per task"));
+    }
+    let cost = costs.of(tasks, trials);
+    if cost.is_some_and(|cost| !cost.is_finite()) {
+        return Err(Error::input(format!(
+            "the cost of {tasks} tasks with {trials} trials each is beyond any number"
+        ))
+        .hint("state `--task-cost` and `--trial-cost` in a larger unit"));
+    }
+    Ok(Design {
         tasks,
         trials,
         mde,
         trials_in_all: 2 * tasks * u64::from(trials),
-        cost: costs.of(tasks, trials),
+        cost,
         at_most: trials > 1 && !variances.separable(),
-    }
+    })
 }
+
+/// Trials in both arms up to which a design is counted: a million for each of the most tasks.
+const MOST_TRIALS: f64 = 1e6 * MOST_UNITS;
 
 /// Cochran's optimum where tasks cost something; `None` where costs are not known, or where tasks show
 /// no difference of their own, so that ever more trials of few tasks would seem best.
@@ -254,46 +276,8 @@ fn best_trials(costs: &Costs, variances: &Variances) -> Result<Option<u64>> {
     let Some((difference, within)) = variances.components() else {
         return Ok(None);
     };
-    Ok(optimal_trials(task, trial, difference, within)?.map(|o| o.whole))
-}
-
-fn advice(best: Option<u64>, needed: &[Design], variances: &Variances) -> String {
-    if !variances.separable() {
-        let one = needed.iter().find(|design| design.trials == 1);
-        return one.map_or(String::new(), |d| {
-            format!(
-                "{} tasks with one trial each; whether trials or tasks are the better buy can't be told from these variances",
-                d.tasks
-            )
-        });
-    }
-    let cheapest = needed.iter().filter(|d| d.cost.is_some()).min_by(|a, b| {
-        a.cost
-            .unwrap_or(f64::MAX)
-            .total_cmp(&b.cost.unwrap_or(f64::MAX))
-    });
-    let fewest = needed.iter().min_by_key(|d| d.trials_in_all);
-    match (cheapest, fewest) {
-        (Some(d), _) => {
-            let buy = format!(
-                "cheapest of these: {} tasks with {} trials each",
-                d.tasks, d.trials
-            );
-            match best {
-                Some(best) => {
-                    format!("{buy}; about {best} trials per task buy the most for the money")
-                }
-                None => format!(
-                    "{buy}; name what a task costs to write with `--task-cost`, or mind that the variances show no difference between tasks"
-                ),
-            }
-        }
-        (None, Some(d)) => format!(
-            "if tasks cost nothing to write, more tasks beat more trials: {} tasks with {} trials each need the fewest trials in all; name costs with `--task-cost` and `--trial-cost`",
-            d.tasks, d.trials
-        ),
-        (None, None) => String::new(),
-    }
+    let best = optimal_trials(task, trial, difference, within)?;
+    Ok(best.ok().map(|o| o.whole))
 }
 
 fn metric(command: &SizingCommand) -> Result<Metric> {
@@ -313,3 +297,31 @@ fn metric(command: &SizingCommand) -> Result<Metric> {
 
 /// The usual power.
 pub const DEFAULT_POWER: f64 = POWER;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_counting_is_refused() {
+        let variances = Variances::stated(0.01, 0.1, 0.1);
+        let costs = |task: f64| Costs {
+            task: Some(task),
+            trials: vec![],
+        };
+        let got = |tasks, trials, task| design(tasks, trials, None, &costs(task), &variances);
+        assert!(got(u64::MAX, 5, 1.0).is_err() && got(1_000_000_000_000, u32::MAX, 1.0).is_err());
+        assert_eq!(got(1000, 5, 1.0).unwrap().trials_in_all, 10_000);
+        let dear = Costs {
+            task: Some(1e308),
+            trials: vec![TrialCost {
+                source: "stated",
+                baseline: None,
+                candidate: None,
+                both: 1.0,
+            }],
+        };
+        let error = design(1000, 5, None, &dear, &variances).unwrap_err();
+        assert!(error.to_string().contains("beyond any number"), "{error}");
+    }
+}

@@ -10,6 +10,7 @@ use serde::Serialize;
 pub use ratio::{RateRatio, TwoCounts, rate_ratio_exact};
 
 use crate::base::{Error, Result};
+use crate::stats::power::MOST_UNITS;
 use crate::stats::special::{chi2_quantile, t_quantile};
 use crate::stats::sum::sum;
 use crate::stats::{Level, Limits, Status};
@@ -63,12 +64,12 @@ pub fn zero_event_upper(n: u64, alpha: f64) -> Result<Option<f64>> {
 }
 
 /// The clean units that show a rate of at most `max_rate`: ⌈ln α₁/ln(1−π₀)⌉ (method
-/// `zero_event_tasks_needed`). A gate at 95 % needs 368 for 1 %, since its α₁ is α/2.
+/// `zero_event_tasks_needed`); `None` beyond 10¹². A gate at 95 % needs 368 for 1 %, since its α₁ is α/2.
 ///
 /// # Errors
 ///
 /// If α₁ or the rate is not between 0 and 1.
-pub fn zero_event_units_needed(max_rate: f64, alpha: f64) -> Result<u64> {
+pub fn zero_event_units_needed(max_rate: f64, alpha: f64) -> Result<Option<u64>> {
     one_sided(alpha)?;
     if !(max_rate > 0.0 && max_rate < 1.0) {
         return Err(Error::input(format!(
@@ -77,7 +78,8 @@ pub fn zero_event_units_needed(max_rate: f64, alpha: f64) -> Result<u64> {
     }
     let exact = alpha.ln() / (-max_rate).ln_1p();
     // A whole number must not be lifted by rounding.
-    Ok((exact - 1e-9 * exact).ceil() as u64)
+    let units = (exact - 1e-9 * exact).ceil();
+    Ok((units <= MOST_UNITS).then_some(units as u64))
 }
 
 /// Events and exposure of one unit.
@@ -205,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_gate_of_one_percent_needs_368_clean_tasks() {
-        assert_eq!(zero_event_units_needed(0.01, 0.025).unwrap(), 368);
+        assert_eq!(zero_event_units_needed(0.01, 0.025).unwrap(), Some(368));
+        assert_eq!(zero_event_units_needed(1e-300, 0.025).unwrap(), None);
         assert!(zero_event_upper(368, 0.025).unwrap().unwrap() <= 0.01);
         assert!(zero_event_upper(367, 0.025).unwrap().unwrap() > 0.01);
         assert_eq!(zero_event_upper(0, 0.025).unwrap(), None);

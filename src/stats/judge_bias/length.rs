@@ -29,7 +29,8 @@ pub struct LengthBias {
 /// # Errors
 ///
 /// `unequal_lengths`, `not_finite`, `too_few_units` under three tasks, `constant_length`,
-/// `not_estimable` if the variance is 0 (the line fits every item, or one task carries all length).
+/// `not_estimable` if the variance is 0 (the line fits every item, or one task carries all length),
+/// `out_of_range` if lengths, slope or standard error are beyond floating point.
 ///
 /// Source: Bell & McCaffrey 2002; Pustejovsky & Tipton 2018; Dubois et al. 2024.
 pub fn length_bias_slope(error: &[f64], log_length: &[f64], task: &[u32]) -> Defined<LengthBias> {
@@ -43,7 +44,9 @@ pub fn length_bias_slope(error: &[f64], log_length: &[f64], task: &[u32]) -> Def
     if tasks.len() < 3 {
         return Err(Undefined("too_few_units"));
     }
-    let fit = Fit::new(error, log_length)?;
+    let unit = unit_of(error);
+    let scaled: Vec<f64> = error.iter().map(|e| e / unit).collect();
+    let fit = Fit::new(&scaled, log_length)?;
     let parts: Vec<Part> = tasks.iter().map(|members| fit.part(members)).collect();
     let variance = sum(parts.iter().map(|part| part.score * part.score));
     let df = satterthwaite(&parts);
@@ -53,13 +56,28 @@ pub fn length_bias_slope(error: &[f64], log_length: &[f64], task: &[u32]) -> Def
     if negligible || !(df.is_finite() && df > 0.0) {
         return Err(Undefined("not_estimable"));
     }
+    let p = t_two_sided(slope / se, df);
+    let (slope, se) = (slope * unit, se * unit);
+    if !(slope.is_finite() && se.is_finite() && p.is_finite()) {
+        return Err(Undefined("out_of_range"));
+    }
     Ok(LengthBias {
         slope,
         se,
         df,
-        p: t_two_sided(slope / se, df),
+        p,
         tasks: tasks.len(),
     })
+}
+
+/// The power of two near the largest error. Errors in this unit have squares that neither overflow nor
+/// vanish, and dividing by it costs no digits.
+fn unit_of(error: &[f64]) -> f64 {
+    let largest = error.iter().fold(0.0f64, |most, e| most.max(e.abs()));
+    match largest > 0.0 {
+        true => 2f64.powi(largest.log2().floor().max(-1000.0) as i32),
+        false => 1.0,
+    }
 }
 
 /// Item numbers of each task.
@@ -104,6 +122,9 @@ impl Fit {
         let (centre, middle) = (mean(length).ok_or(too_few)?, mean(error).ok_or(too_few)?);
         let squares = |values: &[f64], c: f64| sum(values.iter().map(|v| (v - c).powi(2))).sqrt();
         let scale = squares(length, centre);
+        if !scale.is_finite() {
+            return Err(Undefined("out_of_range"));
+        }
         if scale <= 1e-12 * centre.abs().max(1.0) {
             return Err(Undefined("constant_length"));
         }
@@ -215,6 +236,23 @@ mod tests {
             "not_estimable"
         );
         assert_eq!(code(&[0.1], &[1.0, 2.0], &[1]), "unequal_lengths");
+    }
+
+    #[test]
+    fn a_huge_error_keeps_its_p() {
+        let length = [4.1, 3.9, 5.0, 5.6, 3.5, 4.0, 5.2, 4.6];
+        let task = [1, 1, 2, 2, 3, 3, 4, 4];
+        let with = |huge: f64, length: &[f64]| {
+            let error = [huge, 0.0, 0.2, 0.3, -0.1, 0.0, 0.25, 0.1];
+            length_bias_slope(&error, length, &task)
+        };
+        let (large, huge) = (with(1e15, &length).unwrap(), with(1e200, &length).unwrap());
+        assert!((large.p - huge.p).abs() < 1e-9 && huge.p > 0.01, "{huge:?}");
+        assert!((huge.se / large.se / 1e185 - 1.0).abs() < 1e-9);
+        let far = length.map(|l| l * 1e200);
+        assert_eq!(with(0.1, &far), Err(Undefined("out_of_range")));
+        let near = length.map(|l| l * 1e-3);
+        assert_eq!(with(1.7e308, &near), Err(Undefined("out_of_range")));
     }
 
     #[test]

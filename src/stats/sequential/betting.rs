@@ -1,5 +1,6 @@
 //! Capital of a bettor against one value of the mean.
 
+use super::Capital;
 use crate::base::{Error, Result};
 
 /// How much to bet on the next value, from the values so far: predictable, so that capital is a
@@ -54,33 +55,41 @@ impl Stake {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purse {
     pub m: f64,
-    pub above: f64,
-    pub below: f64,
+    pub above: Capital,
+    pub below: Capital,
 }
 
 impl Purse {
     pub fn new(m: f64) -> Self {
         Self {
             m,
-            above: 1.0,
-            below: 1.0,
+            above: Capital::START,
+            below: Capital::START,
         }
     }
 
     /// Bets `stake` on one value, truncated so that capital stays positive.
     pub fn bet(&mut self, stake: f64, x: f64) {
-        self.above *= 1.0 + stake.min(TRUNCATION / self.m) * (x - self.m);
-        self.below *= 1.0 - stake.min(TRUNCATION / (1.0 - self.m)) * (x - self.m);
+        let (up, down) = self.stakes(stake);
+        self.above.multiply(1.0 + up * (x - self.m));
+        self.below.multiply(1.0 - down * (x - self.m));
     }
 
-    pub fn hedged(&self) -> f64 {
-        0.5 * self.above.max(self.below)
+    pub fn hedged(&self) -> Capital {
+        self.above.larger(self.below).halved()
     }
 
     /// Bounds both capitals after one more value of any size, at a stake of at most `stake`.
     pub fn grow(&mut self, stake: f64) {
-        self.above *= 1.0 + stake.min(TRUNCATION / self.m) * (1.0 - self.m);
-        self.below *= 1.0 + stake.min(TRUNCATION / (1.0 - self.m)) * self.m;
+        let (up, down) = self.stakes(stake);
+        self.above.multiply(1.0 + up * (1.0 - self.m));
+        self.below.multiply(1.0 + down * self.m);
+    }
+
+    /// What is bet above and below.
+    fn stakes(&self, stake: f64) -> (f64, f64) {
+        let truncated = |loss: f64| stake.min(TRUNCATION / loss);
+        (truncated(self.m), truncated(1.0 - self.m))
     }
 }
 
@@ -95,10 +104,19 @@ pub(super) fn check_value(x: f64) -> Result<()> {
     check_unit(x, "value")
 }
 
+/// A level under this could not be told from 0.
+const SMALLEST_LEVEL: f64 = 1e-300;
+
 pub(super) fn check_level(alpha: f64) -> Result<()> {
-    let open = alpha > 0.0 && alpha < 1.0;
-    let message = || Error::input(format!("level {alpha} is not strictly between 0 and 1"));
-    if open { Ok(()) } else { Err(message()) }
+    if !(alpha > 0.0 && alpha < 1.0) {
+        let message = format!("level {alpha} is not strictly between 0 and 1");
+        return Err(Error::input(message));
+    }
+    // The capital that shows something, at most 2/α, must be a double.
+    match alpha < SMALLEST_LEVEL {
+        true => Err(Error::input(format!("level {alpha} is under 10^-300"))),
+        false => Ok(()),
+    }
 }
 
 /// Hedged capital against one mean, max(K⁺, K⁻)/2, method id `betting_capital_hedged`.
@@ -132,7 +150,7 @@ impl HedgedCapital {
     /// # Errors
     ///
     /// If the value is outside \[0, 1\]; the capital is then unchanged.
-    pub fn observe(&mut self, x: f64) -> Result<f64> {
+    pub fn observe(&mut self, x: f64) -> Result<Capital> {
         check_value(x)?;
         self.purse.bet(self.stake.next(), x);
         self.stake.observe(x);
@@ -153,7 +171,7 @@ pub struct NonInferiority {
     stake: Stake,
     purse: Purse,
     one_sided: f64,
-    highest: f64,
+    highest: Capital,
 }
 
 impl NonInferiority {
@@ -173,7 +191,7 @@ impl NonInferiority {
             stake,
             purse,
             one_sided,
-            highest: 1.0,
+            highest: Capital::START,
         })
     }
 
@@ -182,18 +200,18 @@ impl NonInferiority {
     /// # Errors
     ///
     /// If the difference is outside \[−1, 1\].
-    pub fn observe(&mut self, difference: f64) -> Result<f64> {
+    pub fn observe(&mut self, difference: f64) -> Result<Capital> {
         let x = (difference + 1.0) / 2.0;
         check_value(x)?;
         self.purse.bet(self.stake.next(), x);
         self.stake.observe(x);
-        self.highest = self.highest.max(self.purse.above);
+        self.highest = self.highest.larger(self.purse.above);
         Ok(self.purse.above)
     }
 
     /// Whether non-inferiority was shown at some look.
     pub fn shown(&self) -> bool {
-        self.highest >= self.bar()
+        self.highest.reaches(self.bar())
     }
 
     /// The capital that shows it, 1/α₁.
@@ -202,15 +220,15 @@ impl NonInferiority {
     }
 
     /// No course of `remaining` further tasks brings more capital than this.
-    pub(super) fn highest_reach(&self, remaining: u64) -> f64 {
+    pub(super) fn highest_reach(&self, remaining: u64) -> Capital {
         let mut purse = self.purse;
         (0..remaining).for_each(|ahead| purse.grow(self.stake.most(ahead)));
         purse.above
     }
 
-    /// Anytime-valid one-sided p: one over the highest capital so far.
+    /// Anytime-valid one-sided p: one over the highest capital so far; never 0.
     pub fn p(&self) -> f64 {
-        (1.0 / self.highest).min(1.0)
+        (-self.highest.ln()).exp().clamp(f64::MIN_POSITIVE, 1.0)
     }
 }
 
@@ -223,7 +241,7 @@ mod tests {
     fn capital_stays_positive_and_input_is_checked() {
         let mut capital = HedgedCapital::new(0.0, 0.05).unwrap();
         for x in [0.0, 1.0, 0.0, 0.0, 1.0] {
-            assert!(capital.observe(x).unwrap() > 0.0);
+            assert!(capital.observe(x).unwrap().amount().unwrap() > 0.0);
         }
         assert!(capital.observe(1.5).is_err() && capital.observe(f64::NAN).is_err());
         assert!(HedgedCapital::new(0.5, 1.0).is_err() && HedgedCapital::new(-0.1, 0.05).is_err());
@@ -262,5 +280,26 @@ mod tests {
         assert_eq!(test.p(), 1.0);
         (0..200).for_each(|_| drop(test.observe(0.0)));
         assert!(test.shown() && test.p() <= 0.025);
+    }
+
+    #[test]
+    fn capital_of_long_runs_neither_overflows_nor_is_lost() {
+        let run = |values: &[(f64, u32)]| {
+            let mut test = NonInferiority::new(0.1, 0.025).unwrap();
+            let each = values.iter().flat_map(|&(d, n)| (0..n).map(move |_| d));
+            let last = each.map(|d| test.observe(d).unwrap()).last().unwrap();
+            (test, last)
+        };
+        let (test, last) = run(&[(1.0, 3000)]);
+        assert!(last.amount().is_none() && last.ln().is_finite() && last.ln() > 1000.0);
+        assert!(test.shown() && test.p() > 0.0);
+        let (test, last) = run(&[(-1.0, 1500), (1.0, 200_000)]);
+        assert!(last.ln() > 0.0 && test.shown(), "{last:?}");
+        let (test, last) = run(&[(-1.0, 5000)]);
+        assert!(last.amount().is_none() && last.ln() < -700.0);
+        assert!(!crate::stats::sequential::non_inferiority_is_futile(
+            &test, 1_000_000
+        ));
+        assert!(NonInferiority::new(0.1, 1e-310).is_err());
     }
 }

@@ -73,7 +73,7 @@ impl BettingCs {
     /// The limits now; `None` if every mean on the grid was rejected, which happens with probability
     /// at most α for independent values with one mean.
     pub fn limits(&self) -> Option<Limits> {
-        let kept = |purse: &&Purse| purse.hedged() < self.bar;
+        let kept = |purse: &&Purse| !purse.hedged().reaches(self.bar);
         let first = self.grid.iter().find(kept)?;
         let last = self.grid.iter().rev().find(kept)?;
         Some(Limits {
@@ -97,8 +97,8 @@ impl BettingCs {
             grid.iter_mut().for_each(|purse| purse.grow(stake));
         }
         let bar = 2.0 * self.bar;
-        let first = grid.iter().find(|purse| purse.above < bar);
-        let last = grid.iter().rev().find(|purse| purse.below < bar);
+        let first = grid.iter().find(|purse| !purse.above.reaches(bar));
+        let last = grid.iter().rev().find(|purse| !purse.below.reaches(bar));
         Reach {
             highest_lower: first.map_or(1.0, |purse| (purse.m - self.step).max(0.0)),
             lowest_upper: last.map_or(0.0, |purse| (purse.m + self.step).min(1.0)),

@@ -5,11 +5,13 @@
 //! at every look. A run that may stop early reports these and no fixed-sample limits.
 
 mod betting;
+mod capital;
 mod confidence;
 mod reach;
 mod sign;
 
 pub use betting::{HedgedCapital, NonInferiority};
+pub use capital::Capital;
 pub use confidence::BettingCs;
 pub use reach::{Reach, non_inferiority_is_futile, sign_reach};
 pub use sign::{SignEValue, sign_e_value};

@@ -49,7 +49,7 @@ pub fn sign_reach(wins: u64, losses: u64, remaining: u64) -> super::SignEValue {
 ///
 /// Source: METHODS 7.
 pub fn non_inferiority_is_futile(test: &NonInferiority, remaining: u64) -> bool {
-    !test.shown() && test.highest_reach(remaining) < test.bar()
+    !test.shown() && !test.highest_reach(remaining).reaches(test.bar())
 }
 
 #[cfg(test)]

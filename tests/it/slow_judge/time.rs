@@ -159,7 +159,7 @@ proptest! {
     #[test]
     fn capital_from_scratch(x in prop::collection::vec(0.0..=1.0f64, 1..40), m in 0.05..0.95f64) {
         let mut capital = HedgedCapital::new(m, 0.05).unwrap();
-        let path: Vec<f64> = x.iter().map(|&x| capital.observe(x).unwrap()).collect();
+        let path: Vec<f64> = x.iter().map(|&x| capital.observe(x).unwrap().amount().unwrap()).collect();
         let (above, below) = capitals(&x, m, 0.025);
         prop_assert!(near(*path.last().unwrap(), above.max(below) / 2.0, 1e-10));
         let mut sequence = BettingCs::new(0.05, 50).unwrap();
@@ -177,7 +177,7 @@ proptest! {
         }
         let mut one_sided = NonInferiority::new(0.1, 0.025).unwrap();
         let last = x.iter().map(|x| one_sided.observe(2.0 * x - 1.0).unwrap()).last().unwrap();
-        prop_assert!(near(last, capitals(&x, 0.45, 0.025).0, 1e-9));
+        prop_assert!(near(last.amount().unwrap(), capitals(&x, 0.45, 0.025).0, 1e-9));
     }
 
     #[test]

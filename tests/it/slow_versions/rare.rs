@@ -108,7 +108,7 @@ proptest! {
         let upper = bisect(0.0, 1.0, 1.0 - alpha, |p| 1.0 - all_clean(p, n));
         prop_assert!(close(zero_event_upper(n, alpha).unwrap().unwrap(), upper, 1e-12));
         let needed = (1..).find(|&n| all_clean(rate, n) <= alpha).unwrap();
-        prop_assert_eq!(zero_event_units_needed(rate, alpha).unwrap(), needed);
+        prop_assert_eq!(zero_event_units_needed(rate, alpha).unwrap(), Some(needed));
     }
 
     #[test]
