@@ -546,6 +546,7 @@ fn chat(messages: &[crate::model::chat::Message]) -> ChatRequest {
             seed: 0,
         },
         turn: 1,
+        waits: Default::default(),
     }
 }
 

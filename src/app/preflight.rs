@@ -138,5 +138,6 @@ fn question() -> ChatRequest {
             seed: 0,
         },
         turn: 1,
+        waits: Default::default(),
     }
 }

@@ -140,7 +140,7 @@ impl Attempt {
         let ended = tokio::select! {
             biased;
             () = common.cancel.cancelled() => Ended::Broken(cancelled()),
-            () = sleep(wall) => Ended::Limit("wall_time_s"),
+            () = over(wall, clock) => Ended::Limit("wall_time_s"),
             ended = playing => ended,
         };
         let heard = talk.heard();
@@ -229,11 +229,17 @@ impl Attempt {
     }
 }
 
-/// Sleeps for so many seconds, or for ever.
-async fn sleep(seconds: Option<f64>) {
-    match seconds {
-        Some(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds.max(0.0))).await,
-        None => std::future::pending().await,
+/// Ends when the trial's clock, which leaves out our own waiting, says so many seconds; without a limit never.
+async fn over(seconds: Option<f64>, clock: &Clock) {
+    let Some(seconds) = seconds else {
+        return std::future::pending().await;
+    };
+    loop {
+        let left = seconds.max(0.0) - clock.now_ms() as f64 / 1000.0;
+        if left <= 0.0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_secs_f64(left)).await;
     }
 }
 

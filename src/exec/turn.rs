@@ -64,6 +64,7 @@ impl<'a> Talk<'a> {
                 tools: vec![],
                 trial: key.clone(),
                 turn: 0,
+                waits: clock.waits(),
             },
             heard: Heard::default(),
         }
@@ -180,16 +181,19 @@ impl<'a> Talk<'a> {
         let usage = priced(&said.usage, self.arm.price);
         let used = &mut self.heard.used;
         used.steps += 1;
-        let tokens = usage.input_tokens.into_iter().chain(usage.output_tokens);
-        used.tokens += tokens.sum::<u64>();
+        for tokens in [usage.input_tokens, usage.output_tokens] {
+            // A provider may say any number; one that no counter holds is a limit reached, not a crash.
+            used.tokens = used.tokens.saturating_add(tokens.unwrap_or(0));
+        }
         used.add_cost(usage.cost_usd);
         let event = self
             .recorder
             .push(EventKind::ModelResult, self.clock.now_ms());
         event.parent = Some(parent);
-        event.payload = said.text.as_deref().and_then(visible).map(Value::String);
+        event.payload = said.text.as_deref().and_then(shown).map(Value::String);
         event.usage = Some(usage).filter(|u| *u != Usage::default());
-        self.heard.response_ids.extend(said.response_id.clone());
+        let id = said.response_id.clone().filter(|id| !id.is_empty());
+        self.heard.response_ids.extend(id);
         if said.finish == Finish::Length {
             let notice = "the model reached its own limit of output tokens";
             self.heard.notices.push(Notice::with("output_cut", notice));
@@ -198,7 +202,7 @@ impl<'a> Talk<'a> {
 
     /// The model said something and asked for no tool: a question if the user answers, else its end.
     fn listen(&mut self, world: &mut World, said: Completion) -> Option<Ended> {
-        let text = said.text.as_deref().and_then(visible);
+        let text = said.text.as_deref().and_then(shown);
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return Some(Ended::Agent("empty_reply"));
         };
@@ -248,6 +252,15 @@ impl<'a> Talk<'a> {
             });
         }
         None
+    }
+}
+
+/// What the model said for others to see. An answer that is JSON as a whole is left as it is: marks of
+/// reasoning within it are what it is about.
+fn shown(text: &str) -> Option<String> {
+    match final_payload(text) {
+        Value::Object(_) | Value::Array(_) => Some(text.trim().to_owned()),
+        _ => visible(text),
     }
 }
 

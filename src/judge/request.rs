@@ -59,6 +59,7 @@ impl JudgeRequest {
                 seed: self.seed.0,
             },
             turn: 1,
+            waits: Default::default(),
         }
     }
 

@@ -1,5 +1,8 @@
 //! What is said between the tool loop, a model and the environment, whatever the provider's protocol.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::Value;
 
 use crate::model::trace::Usage;
@@ -66,6 +69,32 @@ pub struct ChatRequest {
     pub trial: TrialKey,
     /// Number of this model call within its trial, from 1.
     pub turn: u32,
+    /// Where waiting is counted that is no part of the trial's time.
+    pub waits: Waits,
+}
+
+/// Time in which nobody worked: an arm waited for its own budget, or before a retry. It is no part of
+/// a trial's time, and no limit counts it.
+#[derive(Clone, Debug, Default)]
+pub struct Waits(Arc<AtomicU64>);
+
+impl Waits {
+    /// Counts so many milliseconds more.
+    pub fn add(&self, ms: u64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// All milliseconds so far.
+    pub fn ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A request is the same however long it waited.
+impl PartialEq for Waits {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Names one trial to whoever answers it.

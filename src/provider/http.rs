@@ -10,9 +10,10 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::bytes::Bytes;
 
+use super::waiting::counted;
 use crate::base::{Error, Result};
 use crate::model::arm::{ChatArm, Protocol};
-use crate::model::chat::{CallFailure, ChatRequest, Completion, Finish};
+use crate::model::chat::{CallFailure, ChatRequest, Completion, Finish, Waits};
 
 use super::budget::Budget;
 use super::endpoint::Endpoint;
@@ -84,7 +85,7 @@ impl HttpClient {
     }
 
     /// Writes the request once for all its attempts.
-    fn prepare(&self, request: &ChatRequest) -> Result<Call<'_>, Failed> {
+    fn prepare<'a>(&'a self, request: &'a ChatRequest) -> Result<Call<'a>, Failed> {
         let body = wire::encode(
             self.protocol,
             &self.model,
@@ -99,6 +100,7 @@ impl HttpClient {
             client: self,
             body: Bytes::from(body),
             headers,
+            waits: &request.waits,
         })
     }
 
@@ -115,12 +117,13 @@ struct Call<'a> {
     client: &'a HttpClient,
     body: Bytes,
     headers: HeaderMap,
+    waits: &'a Waits,
 }
 
 impl Attempts for Call<'_> {
     async fn attempt(&self) -> Result<Completion, Failed> {
         let client = self.client;
-        let reserved = client.budget.take(self.body.len()).await;
+        let reserved = counted(self.waits, client.budget.take(self.body.len())).await;
         let outcome = match timeout(client.total, self.exchange()).await {
             Ok(outcome) => outcome,
             Err(_) => Err(too_slow(Code::TimeoutTotal, "whole answer", client.total)),
@@ -131,7 +134,7 @@ impl Attempts for Call<'_> {
     }
 
     async fn pause(&self, wait: Duration) {
-        tokio::time::sleep(wait).await;
+        counted(self.waits, tokio::time::sleep(wait)).await;
     }
 }
 

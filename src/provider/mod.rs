@@ -37,6 +37,7 @@ mod secret;
 mod sse;
 mod status;
 mod transport;
+mod waiting;
 mod wire;
 
 pub use client::Client;

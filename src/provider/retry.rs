@@ -133,6 +133,7 @@ mod tests {
                 seed,
             },
             turn: 1,
+            waits: Default::default(),
         };
         let policy = Policy {
             max_retries: 6,

@@ -1,6 +1,6 @@
-//! A scripted model in place of an endpoint: the same retries, with time that is counted, not waited.
+//! A scripted model in place of an endpoint: the same retries, without waiting.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -39,25 +39,20 @@ impl ScriptedClient {
             model: &self.model,
             request,
             asked: AtomicU32::new(0),
-            waited_ms: AtomicU64::new(0),
         };
         let policy = Policy {
             max_retries: self.max_retries,
             max_wait_s: MAX_WAIT_S,
         };
-        let mut said = persevere(&call, policy, request, strike).await?;
-        let waited = call.waited_ms.into_inner();
-        said.declared_ms = Some(said.declared_ms.unwrap_or(0) + waited);
-        Ok(said)
+        persevere(&call, policy, request, strike).await
     }
 }
 
-/// One call with what it has cost so far.
+/// One call with how often it was asked.
 struct Call<'a> {
     model: &'a ScriptedModel,
     request: &'a ChatRequest,
     asked: AtomicU32,
-    waited_ms: AtomicU64,
 }
 
 impl Attempts for Call<'_> {
@@ -76,10 +71,8 @@ impl Attempts for Call<'_> {
         Ok(said)
     }
 
-    async fn pause(&self, wait: Duration) {
-        let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        self.waited_ms.fetch_add(ms, Ordering::Relaxed);
-    }
+    /// Nobody sleeps here: waiting before a retry is no part of a trial's time.
+    async fn pause(&self, _: Duration) {}
 }
 
 /// The failure that an endpoint's error of this kind would have been.

@@ -156,7 +156,8 @@ fn code_of(status: u16, complaint: &Complaint) -> Code {
         401 => Code::Unauthorized,
         403 => Code::Forbidden,
         300..400 | 404 | 410 => Code::NotFound,
-        413 => Code::ContextLength,
+        // A proxy has a limit of its own; only words of the model's tell of the model's.
+        413 if complaint.kind == "request_too_large" => Code::ContextLength,
         _ if complaint.too_long() => Code::ContextLength,
         _ => Code::BadRequest,
     }

@@ -3,14 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::model::chat::Waits;
+
 /// Milliseconds since the start of a trial.
 ///
 /// A scripted arm declares how long its steps take, so that a report of it is the same every time:
 /// its clock adds what it is told to wait instead of sleeping.
 #[derive(Debug)]
 pub enum Clock {
-    /// The monotonic clock, from this instant.
-    Real(Instant),
+    /// The monotonic clock, from an instant, without the time in which nobody worked.
+    Real(Instant, Waits),
     /// Adds up what it is told to wait, in milliseconds.
     Virtual(AtomicU64),
 }
@@ -18,7 +20,15 @@ pub enum Clock {
 impl Clock {
     /// A monotonic clock that starts now.
     pub fn real() -> Self {
-        Self::Real(Instant::now())
+        Self::Real(Instant::now(), Waits::default())
+    }
+
+    /// Where time is counted that the clock leaves out.
+    pub fn waits(&self) -> Waits {
+        match self {
+            Self::Real(_, waits) => waits.clone(),
+            Self::Virtual(_) => Waits::default(),
+        }
     }
 
     /// A clock that stands at 0 and moves only when told to wait.
@@ -29,7 +39,10 @@ impl Clock {
     /// Milliseconds since the start.
     pub fn now_ms(&self) -> u64 {
         match self {
-            Self::Real(start) => u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
+            Self::Real(start, waits) => {
+                let passed = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+                passed.saturating_sub(waits.ms())
+            }
             Self::Virtual(ms) => ms.load(Ordering::Relaxed),
         }
     }
@@ -37,7 +50,7 @@ impl Clock {
     /// Waits so many milliseconds, or adds them.
     pub async fn wait(&self, ms: u64) {
         match self {
-            Self::Real(_) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            Self::Real(..) => tokio::time::sleep(Duration::from_millis(ms)).await,
             Self::Virtual(at) => {
                 at.fetch_add(ms, Ordering::Relaxed);
             }

@@ -203,7 +203,12 @@ impl<'a> Evaluation<'a> {
             a,
             b,
             decision,
-            locked: self.locked.as_ref(),
+            // A run that was stopped early may have been stopped because of what it showed: nothing of it
+            // decides until the rest has run.
+            locked: self
+                .locked
+                .as_ref()
+                .filter(|_| super::live_facts::not_started(self).is_empty()),
             schedule: self.schedule(decision, a, b),
             seed,
         };

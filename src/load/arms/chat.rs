@@ -37,7 +37,7 @@ pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
         problems.push(at.to("params").to(key).problem(problem));
     }
     for name in arm.headers.keys() {
-        if NOT_DECLARED.contains(&name.to_ascii_lowercase().as_str()) {
+        if is_reserved(name) {
             let problem = format!("the header `{name}` is not declared here");
             let hint = "keys come from the environment: name the variable with `api_key_env`";
             problems.push(at.to("headers").to(name).problem(problem).hint(hint));
@@ -75,6 +75,23 @@ pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
     }
 }
 
+/// Whether a header carries a key, or belongs to the connection.
+fn is_reserved(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let secret = ["key", "token", "secret", "auth", "cookie", "password"];
+    NOT_DECLARED.contains(&name.as_str()) || secret.iter().any(|word| name.contains(word))
+}
+
+/// Whether the query of a URL carries a key.
+fn holds_key(url: &str) -> bool {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let secret = ["key", "token", "secret", "sig", "password", "auth"];
+    query.split('&').any(|pair| {
+        let name = pair.split('=').next().unwrap_or("").to_ascii_lowercase();
+        secret.iter().any(|word| name.contains(word))
+    })
+}
+
 /// What is wrong with the URL of an endpoint.
 pub fn url_problem(url: &str) -> Option<String> {
     let rest = url
@@ -92,6 +109,9 @@ pub fn url_problem(url: &str) -> Option<String> {
                 .is_some_and(|host| host.contains('@')) =>
         {
             Some("the URL holds a user or key; keys come from the environment".to_owned())
+        }
+        Some(_) if holds_key(url) => {
+            Some("the URL's query holds a key; keys come from the environment".to_owned())
         }
         Some(_) => None,
     }

@@ -33,6 +33,7 @@ fn request(task: &str, index: u32, messages: Vec<Message>) -> ChatRequest {
             seed: 0,
         },
         turn: 1,
+        waits: Default::default(),
     }
 }
 

@@ -47,6 +47,7 @@ fn request() -> ChatRequest {
             seed: 7,
         },
         turn: 1,
+        waits: Default::default(),
     }
 }
 

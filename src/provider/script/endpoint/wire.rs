@@ -27,6 +27,7 @@ pub(super) fn request(messages: Vec<Message>, tools: Vec<ToolDef>) -> ChatReques
         tools,
         trial,
         turn,
+        waits: Default::default(),
     }
 }
 
