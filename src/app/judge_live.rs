@@ -382,11 +382,15 @@ impl Work<'_> {
             return Ok(CertificateInput::Keep);
         };
         match &command.canary {
-            None => self.say(
-                "canary_missing",
-                "no labelled items were judged again; name the labels of the certificate with `--canary`",
-            ),
+            None => {
+                self.say(
+                    "canary_missing",
+                    "no labelled items were judged again, so nobody knows whether the judge still is the one that was examined: the certificate does not hold for this run; name its labels with `--canary`",
+                );
+                return Ok(CertificateInput::Withdraw);
+            }
             Some(labels) => {
+                self.same_labels(labels, certificate)?;
                 let result = self.canary(labels, &file.with_file_name("verdicts.jsonl"))?;
                 let notice = result.notice();
                 let invalid = result.invalid.is_some();
@@ -399,6 +403,19 @@ impl Work<'_> {
         }
         let text = serde_json::to_string(certificate).map_err(|e| Error::io(e.to_string()))?;
         Ok(CertificateInput::Set(text))
+    }
+
+    /// A canary of other labels than those behind the certificate says nothing about it.
+    fn same_labels(&self, labels: &Path, certificate: &Calibration) -> Result<()> {
+        let set = read_labels(labels, self.session.judge())?;
+        if set.digest.as_str() == certificate.labels.digest {
+            return Ok(());
+        }
+        Err(
+            Error::input("these are not the labels on which the judge was certified")
+                .in_file(labels)
+                .hint("give `--canary` the labels of the certificate, unchanged"),
+        )
     }
 
     fn say_injections(&mut self) {

@@ -187,7 +187,7 @@ mod tests {
             (301, Code::NotFound),
             (408, Code::ServerError),
             (409, Code::ServerError),
-            (413, Code::ContextLength),
+            (413, Code::BadRequest),
             (422, Code::BadRequest),
             (425, Code::ServerError),
             (429, Code::RateLimited),
@@ -209,6 +209,8 @@ mod tests {
         assert_eq!(code(429, quota), Code::QuotaExhausted);
         let long = r#"{"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
         assert_eq!(code(400, long), Code::ContextLength);
+        let large = r#"{"type":"error","error":{"type":"request_too_large","message":"m"}}"#;
+        assert_eq!(code(413, large), Code::ContextLength);
         let anthropic = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
         assert_eq!(code(400, anthropic), Code::ContextLength);
         let credit = r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;

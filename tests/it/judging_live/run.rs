@@ -296,6 +296,13 @@ fn drift_during_a_run_withdraws_its_certificate() {
             .clone();
         !row["calibration"].is_null()
     };
+    // Without a canary nobody knows whether the judge still is the one that was examined.
+    assert!(!certified(&place));
+    place.expect(
+        0,
+        "judge run --judge judge.yaml --certificate gold/out/calibration.json --canary gold/labels.csv",
+    );
+    place.assize("compare run");
     assert!(certified(&place));
 
     let port = endpoint.port.to_string();
