@@ -46,6 +46,9 @@ fn counts_of_tasks_beyond_any_suite_are_null_with_a_reason() {
         "var_within": 0.1});
     let got = none("optimal_trials_per_task", json!({}), costs, "optimal_m");
     assert_eq!(got, "out_of_range");
+    let planned = json!({"tasks": [{"successes": 0, "observed": 0, "missing": 0}]});
+    let got = result("manski_bounds_tasks", json!({}), planned);
+    assert_eq!(got["missing_rate_reason"], "no_planned_trials");
     let tiny = json!({"events": 3, "exposure": 1e-308});
     let got = none("poisson_garwood", json!({}), tiny, "rate");
     assert_eq!(got, "out_of_range");

@@ -398,3 +398,30 @@ pub fn summary(results: &[CellResult]) -> Option<Summary> {
         most_undefined: largest(|r| r.undefined),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simulated(cells: Vec<cell::Cell>, refine: Option<Refine>) -> Result<Vec<CellResult>> {
+        simulate(&Request {
+            method: Method::by_id("sen_cp")?,
+            cells,
+            replicates: 10,
+            refine,
+            level: Level::p95(),
+            seed: Seed(1),
+        })
+    }
+
+    #[test]
+    fn a_request_for_nothing_is_refused() {
+        let cells = || vec![cell::Cell::beta(5, 2, 0.9, 0.3)];
+        let refine = |below, replicates| Some(Refine { below, replicates });
+        assert!(simulated(vec![], None).is_err());
+        assert!(simulated(cells(), refine(2.0, 0)).is_err());
+        assert!(simulated(cells(), refine(f64::NAN, 10)).is_err());
+        assert!(simulated(cells(), refine(2.0, 10)).is_ok());
+        assert!(Method::by_id("pass_hat_k").unwrap().with_k(0).is_err());
+    }
+}

@@ -388,6 +388,25 @@ mod tests {
             .collect();
         let few = run(&tasks, None, TaskLabelDesign::TaskThenTrial).rate;
         assert_eq!(few.status, Status::Exploratory);
+        let many: Vec<JudgedTask> = tasks.iter().cycle().take(60).cloned().collect();
+        let graded = |weights: &Weights| {
+            post_stratified_tasks(
+                &many,
+                None,
+                weights,
+                TaskLabelDesign::TaskThenTrial,
+                Inversion::Jeffreys,
+                Level::p95(),
+            )
+            .unwrap()
+            .rate
+            .status
+        };
+        assert_ne!(graded(&Weights::EqualTask), Status::Exploratory);
+        let mut one_large = vec![1.0; 60];
+        one_large[0] = 30.0;
+        // Sixty tasks of which one counts for half are worth few.
+        assert_eq!(graded(&Weights::Explicit(one_large)), Status::Exploratory);
         let one = run(&tasks[..1], None, TaskLabelDesign::TaskThenTrial).rate;
         assert_eq!((one.status, one.lower), (Status::NotEstimable, None));
     }
