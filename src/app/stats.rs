@@ -71,7 +71,7 @@ pub struct CoverageCommand {
 pub fn coverage(command: &CoverageCommand) -> Result<Vec<CellResult>> {
     let mut method = Method::by_id(&command.method)?;
     if let Some(k) = command.k {
-        method = method.with_k(k);
+        method = method.with_k(k)?;
     }
     let mut cells = match (&command.grid, &command.cells) {
         (Some(grid), None) => grid::named(grid)?,

@@ -139,10 +139,13 @@ pub fn task_screen(tasks: &[ScreenTask], alpha: f64) -> Result<Screen> {
         .filter(|t| t.mostly_passed() && above(t.p_of_full_break(), losses.testable.bar))
         .map(|t| t.task.clone())
         .collect();
+    let measured = tasks.iter().any(|t| t.a_trials > 0 && t.b_trials > 0);
     let result = if !losses.rejected.is_empty() {
         RuleResult::Failed
     } else if !blind.is_empty() {
         RuleResult::Inconclusive
+    } else if !measured {
+        RuleResult::NotDecidable
     } else {
         RuleResult::Passed
     };
@@ -225,6 +228,14 @@ mod tests {
             (vec!["a".to_owned()], vec!["b".to_owned()])
         );
         assert_eq!(got.result, RuleResult::Failed);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_passed() {
+        for tasks in [vec![], vec![task("a", (0, 5), (0, 0))]] {
+            let got = task_screen(&tasks, 0.05).unwrap();
+            assert_eq!(got.result, RuleResult::NotDecidable);
+        }
     }
 
     #[test]

@@ -137,6 +137,24 @@ fn a_recorded_cost_stands_beside_prices() {
 }
 
 #[test]
+fn what_no_number_can_say_is_refused_in_words() {
+    let place = pilot(
+        2,
+        ", price: {input_per_million: 1e308, output_per_million: 1e308}",
+        NEW,
+    );
+    let done = place.expect(2, "plan desk --pilot pilot --arms desk/prices.yaml");
+    said(&done, &["more than any number can say", "per million"]);
+    let stated = "plan desk --variances 0.01,0.1,0.1";
+    let done = place.expect(2, &format!("{stated} --margin 1e-308"));
+    said(&done, &["more than 10^12 tasks"]);
+    let done = place.expect(2, &format!("{stated} --power 0.01"));
+    said(&done, &["power 0.01 is not between 0.025"]);
+    let done = place.expect(2, &format!("{stated} --task-cost 1e308 --trial-cost 1"));
+    said(&done, &["beyond any number", "larger unit"]);
+}
+
+#[test]
 fn a_price_or_tokens_that_lack_are_named() {
     let place = pilot(2, OLD, "");
     let done = place.expect(2, "plan desk --pilot pilot --arms desk/prices.yaml");

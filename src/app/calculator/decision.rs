@@ -78,6 +78,10 @@ fn decided(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         schedule: word(input, "schedule")?.unwrap_or(ScheduleState::Ok),
         missing: missing(input)?,
     };
+    let ratio = case.contrast == Contrast::Ratio;
+    if ratio && case.interval.is_some_and(|limits| limits.lower < 0.0) {
+        return Err(input.problem("interval", "a ratio is not below 0"));
+    }
     let got = decide(&case);
     let notices: Vec<Value> = got.notices.iter().map(|n| n.code.as_str().into()).collect();
     Ok(Answer::new()
@@ -195,6 +199,7 @@ fn rate(fields: &Fields) -> Result<CandidateRate, Problem> {
 
 fn screened(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let list = input.objects("tasks")?;
+    tasks::distinct(&list)?;
     let each: Result<Vec<ScreenTask>, Problem> = list
         .iter()
         .enumerate()

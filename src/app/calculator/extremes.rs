@@ -46,6 +46,9 @@ fn counts_of_tasks_beyond_any_suite_are_null_with_a_reason() {
         "var_within": 0.1});
     let got = none("optimal_trials_per_task", json!({}), costs, "optimal_m");
     assert_eq!(got, "out_of_range");
+    let planned = json!({"tasks": [{"successes": 0, "observed": 0, "missing": 0}]});
+    let got = result("manski_bounds_tasks", json!({}), planned);
+    assert_eq!(got["missing_rate_reason"], "no_planned_trials");
     let tiny = json!({"events": 3, "exposure": 1e-308});
     let got = none("poisson_garwood", json!({}), tiny, "rate");
     assert_eq!(got, "out_of_range");
@@ -85,6 +88,29 @@ fn what_cannot_be_answered_soundly_is_refused_by_field() {
             "{most}"
         );
     }
+    let twice = json!([{"task": "a", "successes": 1, "trials": 1},
+        {"task": "a", "successes": 1, "trials": 1}]);
+    let got = field("sen_cp", json!({}), json!({"tasks": twice}));
+    assert_eq!(got, "input.tasks[1].task");
+    let grouped = json!({"tasks": twice, "cluster": "task"});
+    assert_eq!(result("sen_cp", json!({}), grouped)["units"], 1);
+    let tasks = json!([{"a": [2, 0], "b": [1, 0]}, {"a": [0, 0], "b": [1, 0]}]);
+    let got = field("bp_hall_from_trials", json!({}), json!({"tasks": tasks}));
+    assert_eq!(got, "input.tasks[0].a");
+    let got = field(
+        "pass_at_k",
+        json!({"k": 4_000_000_000u32}),
+        json!({"tasks": [{"n": 4_000_000_000u32, "c": 5}]}),
+    );
+    assert_eq!(got, "params.k");
+    let classes = json!({"n_classes": 1_000_000_000, "labels": [["i", "r", 0], ["i", "s", 1]]});
+    assert_eq!(field("dawid_skene", json!({}), classes), "input.n_classes");
+    let ratio = json!({"interval": [-0.05, 0.05], "contrast": "ratio", "margin": 0.1});
+    assert_eq!(field("decide", json!({}), ratio), "input.interval");
+    let trials = json!([{"task": "t", "arm": "a", "block": 1, "y": 1e308},
+        {"task": "t", "arm": "b", "block": 1, "y": 0}]);
+    let got = field("drift_statistic", json!({}), json!({"trials": trials}));
+    assert_eq!(got, "input.trials[0].y");
     let weak = json!({"delta": 0.1, "variance_per_task": 0.2});
     let got = answer("tasks_needed_paired", json!({"power": 0.01}), weak);
     let message = got["error"]["message"].as_str().unwrap();

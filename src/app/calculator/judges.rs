@@ -183,6 +183,9 @@ fn majority(_: &Fields, input: &Fields) -> Result<Answer, Problem> {
     Ok(Answer::new().with("labels", votes.iter().map(label).collect::<Value>()))
 }
 
+/// Numbers that a model of raters holds at the most.
+const MOST_CELLS: f64 = 1e7;
+
 fn model(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     params.only("init", "majority")?;
     fixed(params, "tol", 1e-10)?;
@@ -204,6 +207,13 @@ fn model(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         };
         let (item, rater, class) = (item as usize, rater as usize, class as usize);
         labels.push(Given { item, rater, class });
+    }
+    // A table of classes by classes is kept for every rater.
+    let rows = (raters.len() * classes).max(items.len()) as f64;
+    let cells = rows * classes as f64;
+    if cells > MOST_CELLS {
+        let message = format!("{classes} classes are too many for so many raters and items");
+        return Err(input.problem("n_classes", message));
     }
     let got = dawid_skene(&labels, classes, iterations)?;
     let name = |categories: &Categories, code: usize| match categories.name(code as u32) {

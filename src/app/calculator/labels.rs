@@ -14,6 +14,11 @@ pub(super) struct Categories {
 }
 
 impl Categories {
+    /// Number of categories.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
     /// The code of a category, or `None` for null.
     pub(super) fn code(&mut self, value: &Value, at: &str) -> Result<Option<u32>, Problem> {
         let key = match value {

@@ -54,6 +54,10 @@ fn by_task(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         .number("worst", got.worst)
         .number("best", got.best)
         .number("missing_rate", got.missing_rate)
+        .why(
+            "missing_rate_reason",
+            got.missing_rate.is_none().then_some("no_planned_trials"),
+        )
         .number("lower", got.lower)
         .number("upper", got.upper)
         .with(

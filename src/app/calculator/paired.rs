@@ -98,6 +98,9 @@ fn from_trials(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let arm = |name: &str| -> Result<Vec<TaskScore>, Problem> {
         let each = list.iter().map(|t| {
             let values = t.numbers(name)?;
+            if let Some(wrong) = values.iter().find(|v| !(0.0..=1.0).contains(*v)) {
+                return Err(t.problem(name, format!("score {wrong} is outside 0 to 1")));
+            }
             Ok(TaskScore {
                 sum: sum(values.iter().copied()),
                 trials: values.len() as u32,

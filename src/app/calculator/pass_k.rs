@@ -16,6 +16,9 @@ pub(super) fn method(name: &str) -> Option<Method> {
     })
 }
 
+/// Largest k, as each costs a step per task.
+const MOST_TRIALS: u32 = 1_000_000;
+
 fn run(kind: PassKind, params: &Fields, input: &Fields) -> Result<Answer, Problem> {
     let list = input.objects("tasks")?;
     let counts: Result<Vec<Successes>, Problem> = list
@@ -32,6 +35,9 @@ fn run(kind: PassKind, params: &Fields, input: &Fields) -> Result<Answer, Proble
         tasks::clusters(input, &list)?,
     );
     let k = params.count32("k")?;
+    if k > MOST_TRIALS {
+        return Err(params.problem("k", format!("{k} is more than {MOST_TRIALS}")));
+    }
     let got = pass_k(
         kind,
         &counts?,

@@ -1,6 +1,6 @@
 //! Reading tasks, weights and clusters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -65,7 +65,14 @@ pub(super) fn weights(input: &Fields, tasks: &[Fields]) -> Result<Weights, Probl
 }
 
 /// `cluster` as the name of the tasks' label field, or as a list of labels.
+///
+/// # Errors
+///
+/// Also if two tasks have one name, unless names are the clusters: they would count as independent.
 pub(super) fn clusters(input: &Fields, tasks: &[Fields]) -> Result<Option<Vec<u32>>, Problem> {
+    if input.find("cluster").and_then(Value::as_str) != Some("task") {
+        distinct(tasks)?;
+    }
     match input.find("cluster") {
         None => Ok(None),
         Some(Value::Array(labels)) => Ok(Some(number_labels(labels.iter()))),
@@ -76,6 +83,19 @@ pub(super) fn clusters(input: &Fields, tasks: &[Fields]) -> Result<Option<Vec<u3
         }
         Some(_) => Err(input.problem("cluster", "neither a field name nor a list of labels")),
     }
+}
+
+pub(super) fn distinct(tasks: &[Fields]) -> Result<(), Problem> {
+    let mut seen = HashSet::new();
+    for task in tasks {
+        if let Some(name) = task
+            .find("task")
+            .filter(|name| !seen.insert(name.to_string()))
+        {
+            return Err(task.problem("task", format!("there are two tasks {name}")));
+        }
+    }
+    Ok(())
 }
 
 fn number_labels<'a>(labels: impl Iterator<Item = &'a Value>) -> Vec<u32> {

@@ -209,11 +209,15 @@ fn timed(input: &Fields) -> Result<Vec<TimedTrial>, Problem> {
         };
         let task = code(&trial, "task", &mut tasks)?;
         let block = code(&trial, "block", &mut blocks)?;
+        let y = trial.number("y")?;
+        if !(0.0..=1.0).contains(&y) {
+            return Err(trial.problem("y", format!("outcome {y} is outside 0 to 1")));
+        }
         trials.push(TimedTrial {
             task,
             in_b,
             block,
-            y: trial.number("y")?,
+            y,
         });
         trial.all_read()?;
     }

@@ -151,10 +151,14 @@ impl Method {
     }
 
     /// The same with k for pass@k and pass^k (2 otherwise).
-    pub fn with_k(self, k: u32) -> Self {
-        Self {
-            k: k.max(1),
-            ..self
+    ///
+    /// # Errors
+    ///
+    /// If k is 0.
+    pub fn with_k(self, k: u32) -> Result<Self> {
+        match k {
+            0 => Err(Error::input("k is 0").hint("pass@k and pass^k take 1 trial or more")),
+            _ => Ok(Self { k, ..self }),
         }
     }
 

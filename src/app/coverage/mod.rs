@@ -241,6 +241,19 @@ pub fn simulate(request: &Request) -> Result<Vec<CellResult>> {
     if request.replicates == 0 {
         return Err(Error::input("no replicates").hint("at least 1; 1500 shows a grid"));
     }
+    if request.cells.is_empty() {
+        return Err(Error::input("no cells").hint("a grid or a file with at least one design"));
+    }
+    if let Some(refine) = request.refine {
+        if refine.replicates == 0 || !refine.below.is_finite() {
+            let message = format!(
+                "{} replicates of cells below {}",
+                refine.replicates, refine.below
+            );
+            return Err(Error::input(message)
+                .hint("refining needs at least 1 replicate and a coverage, for example 0.945"));
+        }
+    }
     for cell in &request.cells {
         cell.check()?;
         request.method.check(cell)?;
@@ -384,4 +397,31 @@ pub fn summary(results: &[CellResult]) -> Option<Summary> {
         largest_miss: largest(|r| r.miss_above.max(r.miss_below)),
         most_undefined: largest(|r| r.undefined),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simulated(cells: Vec<cell::Cell>, refine: Option<Refine>) -> Result<Vec<CellResult>> {
+        simulate(&Request {
+            method: Method::by_id("sen_cp")?,
+            cells,
+            replicates: 10,
+            refine,
+            level: Level::p95(),
+            seed: Seed(1),
+        })
+    }
+
+    #[test]
+    fn a_request_for_nothing_is_refused() {
+        let cells = || vec![cell::Cell::beta(5, 2, 0.9, 0.3)];
+        let refine = |below, replicates| Some(Refine { below, replicates });
+        assert!(simulated(vec![], None).is_err());
+        assert!(simulated(cells(), refine(2.0, 0)).is_err());
+        assert!(simulated(cells(), refine(f64::NAN, 10)).is_err());
+        assert!(simulated(cells(), refine(2.0, 10)).is_ok());
+        assert!(Method::by_id("pass_hat_k").unwrap().with_k(0).is_err());
+    }
 }

@@ -85,7 +85,16 @@ fn priced(file: &Path, pilot: &Pilot) -> Result<TrialCost> {
         of_tokens(arm, price)
     };
     let [a, b] = &pilot.arms;
-    Ok(TrialCost::of("prices", [cost(a)?, cost(b)?]))
+    let priced = TrialCost::of("prices", [cost(a)?, cost(b)?]);
+    match priced.both.is_finite() {
+        true => Ok(priced),
+        false => {
+            let message = "at these prices a trial costs more than any number can say";
+            Err(Error::input(message)
+                .in_file(file)
+                .hint("prices are US dollars per million tokens"))
+        }
+    }
 }
 
 /// Expected tokens times their price.

@@ -11,6 +11,7 @@ use crate::plan::PlanOptions;
 use crate::stats::clustered::TaskSpread;
 use crate::stats::power::variance_components;
 use crate::stats::sample::Paired;
+use crate::stats::sum::mean_of;
 use crate::store::RunStore;
 
 /// What a pilot run tells.
@@ -21,7 +22,8 @@ pub(super) struct Pilot {
     pub source: String,
 }
 
-/// Means over the valid trials of one arm of the pilot; `None` where nothing was recorded.
+/// Means over the tasks of one arm of the pilot, of each the mean of its valid trials, as the designs that are
+/// priced give every task the same number of trials; `None` where nothing was recorded.
 pub(super) struct PilotArm {
     pub name: String,
     pub input_tokens: Option<f64>,
@@ -70,7 +72,7 @@ pub(super) fn from_pilot(run: &Path, roles: &PlanOptions, metric: &Metric) -> Re
 
 /// Splits the variance of a unit's difference, as the pilot's trials show it, into its parts.
 ///
-/// An arm's part is known where some task has two of its trials. A known part is taken out at the
+/// An arm's part is known where its tasks have [`FEWEST_REPEATS`] trials beyond their first. A known part is taken out at the
 /// pilot's number of trials and, for the total, put in again at one trial.
 fn split(
     variance: f64,
@@ -80,7 +82,9 @@ fn split(
 ) -> Variances {
     let within = [0, 1].map(|arm| {
         let spreads: Vec<TaskSpread> = paired.iter().map(|&t| spread(&cells[arm], t)).collect();
-        variance_components(&spreads).within
+        let repeats: u32 = spreads.iter().map(|s| s.trials.saturating_sub(1)).sum();
+        let enough = repeats >= FEWEST_REPEATS;
+        variance_components(&spreads).within.filter(|_| enough)
     });
     let per_trial = |arm: usize| {
         let inverse = paired
@@ -101,6 +105,10 @@ fn split(
     }
 }
 
+/// Degrees of freedom under which a variance within tasks is taken for unknown: a few pairs of binary trials
+/// that happen to agree would say that it is 0.
+const FEWEST_REPEATS: u32 = 10;
+
 fn spread(cells: &TaskCells, task: usize) -> TaskSpread {
     TaskSpread {
         sum: cells.sum[task],
@@ -113,8 +121,7 @@ fn pilot_arm(evaluation: &Evaluation, arm: usize) -> PilotArm {
     let mean = |metric: &str| {
         let metric = Metric::from_name(metric)?;
         let cells = TaskCells::gather(&evaluation.table, arm as u16, &metric);
-        let trials: u32 = cells.scored.iter().sum();
-        (trials > 0).then(|| cells.sum.iter().sum::<f64>() / f64::from(trials))
+        task_mean(&cells)
     };
     PilotArm {
         name: evaluation.table.arms[arm].to_string(),
@@ -122,6 +129,11 @@ fn pilot_arm(evaluation: &Evaluation, arm: usize) -> PilotArm {
         output_tokens: mean("output_tokens.mean"),
         cost_usd: mean("cost_usd.mean"),
     }
+}
+
+fn task_mean(cells: &TaskCells) -> Option<f64> {
+    let recorded = cells.sum.iter().zip(&cells.scored).filter(|(_, n)| **n > 0);
+    mean_of(recorded.map(|(sum, n)| sum / f64::from(*n)))
 }
 
 #[cfg(test)]
@@ -158,15 +170,39 @@ mod tests {
 
     #[test]
     fn a_known_part_enters_the_total_at_one_trial() {
-        // Within tasks of A: .5, 0 and .5 of two trials each, hence 1/3 per trial.
-        let two = || cells(&[&[1.0, 0.0], &[1.0, 1.0], &[0.0, 1.0]]);
-        let one = || cells(&[&[1.0], &[0.0], &[1.0]]);
-        let half = split(0.4, 1.0, &[two(), one()], &[0, 1, 2]);
+        // Within tasks of A: .5, 0 and .5 of two trials each, hence 1/3 per trial; four times over.
+        let repeated = |tasks: [&'static [f64]; 3]| cells(&tasks.repeat(4));
+        let two = || repeated([&[1.0, 0.0], &[1.0, 1.0], &[0.0, 1.0]]);
+        let one = || repeated([&[1.0], &[0.0], &[1.0]]);
+        let all: Vec<usize> = (0..12).collect();
+        let half = split(0.4, 1.0, &[two(), one()], &all);
         assert_eq!((half.difference, half.within_b), (None, None));
         assert!((half.within_a.unwrap() - 1.0 / 3.0).abs() < 1e-15);
         assert!((half.one_trial - (0.4 + 1.0 / 6.0)).abs() < 1e-15);
-        let both = split(0.4, 1.0, &[two(), two()], &[0, 1, 2]);
+        let both = split(0.4, 1.0, &[two(), two()], &all);
         assert!((both.difference.unwrap() - (0.4 - 1.0 / 3.0)).abs() < 1e-15);
         assert!((both.one_trial - (0.4 + 1.0 / 3.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn one_pair_of_trials_does_not_show_what_luck_is() {
+        let mut tasks: Vec<&[f64]> = vec![&[1.0]; 29];
+        tasks.push(&[1.0, 1.0]);
+        let all: Vec<usize> = (0..30).collect();
+        let got = split(0.4, 1.0, &[cells(&tasks), cells(&tasks)], &all);
+        assert_eq!(
+            (got.within_a, got.within_b, got.difference),
+            (None, None, None)
+        );
+        assert!(!got.separable());
+    }
+
+    #[test]
+    fn a_task_with_more_trials_weighs_no_more() {
+        let mut tasks: Vec<&[f64]> = vec![&[1.0]; 9];
+        tasks.push(&[11.0; 10]);
+        tasks.push(&[]);
+        assert_eq!(task_mean(&cells(&tasks)), Some(2.0));
+        assert_eq!(task_mean(&cells(&[&[]])), None);
     }
 }

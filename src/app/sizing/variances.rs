@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Variances of one task's difference.
 ///
-/// A pilot with one trial per task shows only their total: `difference` and the arm's `within` are then
+/// A pilot with one trial per task, or more in a few tasks only, shows their total: `difference` and the arm's `within` are then
 /// `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Variances {
@@ -67,9 +67,9 @@ impl Variances {
             _ => "both arms have",
         };
         Some(format!(
-            "in the pilot {arms} one trial per task, so what differs between tasks can't be told from luck within a task: \
+            "in the pilot {arms} one trial per task or too few with more, so what differs between tasks can't be told from luck within a task: \
              the total variance stands for one trial per task and is an upper bound for more; \
-             a pilot with two trials per task would tell them apart"
+             a pilot with two trials in each of ten tasks or more would tell them apart"
         ))
     }
 }

@@ -129,8 +129,8 @@ pub(super) fn mean_variance(units: &Units, value: impl Fn(usize) -> f64) -> f64 
     sum(sums.map(|e| e * e)) * count / (count - 1.0).max(1.0)
 }
 
-/// Fewer units than this call for the rectifier form.
-const FEWEST_UNITS: usize = 50;
+/// Fewer effective units than this call for the rectifier form.
+const FEWEST_UNITS: f64 = 50.0;
 
 fn graded(rate: CorrectedRate, units: &Units) -> CorrectedRate {
     if rate.estimate.is_none() {
@@ -139,10 +139,10 @@ fn graded(rate: CorrectedRate, units: &Units) -> CorrectedRate {
     if units.too_few() {
         return rate.without_limits("too_few_units");
     }
-    if units.len() < FEWEST_UNITS {
+    if units.n_c + 1e-9 < FEWEST_UNITS {
         let detail = format!(
-            "{} units; labels of several trials per task say more",
-            units.len()
+            "{:.1} effective units; labels of several trials per task say more",
+            units.n_c
         );
         return rate
             .at_most(Status::Exploratory)
@@ -388,6 +388,25 @@ mod tests {
             .collect();
         let few = run(&tasks, None, TaskLabelDesign::TaskThenTrial).rate;
         assert_eq!(few.status, Status::Exploratory);
+        let many: Vec<JudgedTask> = tasks.iter().cycle().take(60).cloned().collect();
+        let graded = |weights: &Weights| {
+            post_stratified_tasks(
+                &many,
+                None,
+                weights,
+                TaskLabelDesign::TaskThenTrial,
+                Inversion::Jeffreys,
+                Level::p95(),
+            )
+            .unwrap()
+            .rate
+            .status
+        };
+        assert_ne!(graded(&Weights::EqualTask), Status::Exploratory);
+        let mut one_large = vec![1.0; 60];
+        one_large[0] = 30.0;
+        // Sixty tasks of which one counts for half are worth few.
+        assert_eq!(graded(&Weights::Explicit(one_large)), Status::Exploratory);
         let one = run(&tasks[..1], None, TaskLabelDesign::TaskThenTrial).rate;
         assert_eq!((one.status, one.lower), (Status::NotEstimable, None));
     }

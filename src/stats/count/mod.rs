@@ -165,6 +165,10 @@ pub fn poisson_clustered(units: &[UnitCount], level: Level) -> Result<CountRate>
         return Ok(result);
     }
     let limits = garwood(x / phi, e / phi, level);
+    if !(limits.lower.is_finite() && limits.upper.is_finite()) {
+        result.reason = Some("out_of_range");
+        return Ok(result);
+    }
     (result.phi, result.lower, result.upper) = (Some(phi), Some(limits.lower), Some(limits.upper));
     result.status = if count < 30 {
         Status::Exploratory
@@ -203,6 +207,12 @@ mod tests {
             (got.rate, got.upper, got.reason),
             (None, None, Some("out_of_range"))
         );
+        let tiny = UnitCount {
+            events: 1.0,
+            exposure: 1e-308,
+        };
+        let got = poisson_clustered(&[tiny, tiny], Level::p95()).unwrap();
+        assert_eq!((got.upper, got.reason), (None, Some("out_of_range")));
     }
 
     #[test]
