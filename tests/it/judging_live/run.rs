@@ -94,7 +94,7 @@ fn quality_needs_a_certificate_that_still_holds() {
     // The same id answers, and is no longer the same judge.
     let port = endpoint.port.to_string();
     drop(endpoint);
-    let _shifted = Endpoint::with(&place, &errs(MODEL, 0.15, 0.95), &["--port", &port], &[]);
+    let _shifted = Endpoint::with(&place, &errs(MODEL, 0.0, 1.0), &["--port", &port], &[]);
     place.expect(0, &format!("judge run --judge judge.yaml {certified}"));
     let page = json_of(&place, "run/judging/tone@1.json");
     assert_eq!(page["canary"]["invalid"], "canary_shift", "{page}");
