@@ -220,7 +220,7 @@ pub fn optimal_trials(
     if between == 0.0 {
         return Ok(Err(Undefined("no_variance_between_tasks")));
     }
-    if !(real <= MOST_UNITS) {
+    if real.is_nan() || real > MOST_UNITS {
         return Ok(Err(Undefined("out_of_range")));
     }
     let price = |m: f64| (between + within / m) * (cost_per_task + cost_per_trial * m);

@@ -244,15 +244,15 @@ pub fn simulate(request: &Request) -> Result<Vec<CellResult>> {
     if request.cells.is_empty() {
         return Err(Error::input("no cells").hint("a grid or a file with at least one design"));
     }
-    if let Some(refine) = request.refine {
-        if refine.replicates == 0 || !refine.below.is_finite() {
-            let message = format!(
-                "{} replicates of cells below {}",
-                refine.replicates, refine.below
-            );
-            return Err(Error::input(message)
-                .hint("refining needs at least 1 replicate and a coverage, for example 0.945"));
-        }
+    if let Some(refine) = request.refine
+        && (refine.replicates == 0 || !refine.below.is_finite())
+    {
+        let message = format!(
+            "{} replicates of cells below {}",
+            refine.replicates, refine.below
+        );
+        return Err(Error::input(message)
+            .hint("refining needs at least 1 replicate and a coverage, for example 0.945"));
     }
     for cell in &request.cells {
         cell.check()?;
