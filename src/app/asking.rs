@@ -26,6 +26,16 @@ pub struct Asked {
     /// Keys that must not be stored.
     keys: Vec<String>,
     concurrency: usize,
+    max_cost: Option<f64>,
+}
+
+/// How fast, and for how much, judges are asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Most calls at a time.
+    pub concurrency: usize,
+    /// Cost in US dollars after which nobody is asked any more.
+    pub max_cost: Option<f64>,
 }
 
 /// What asking cost and what went wrong.
@@ -55,10 +65,24 @@ const EXAMPLES: usize = 5;
 /// # Errors
 ///
 /// If a judge has no endpoint, or its key is not in the environment.
-pub fn ready(session: &Session, concurrency: usize, keys: &Keys) -> Result<Asked> {
+pub fn ready(session: &Session, pace: Pace, keys: &Keys) -> Result<Asked> {
     let mut clients = Vec::new();
     let mut secrets = Vec::new();
     for judge in session.asked() {
+        let priced = judge
+            .spec
+            .endpoint
+            .as_ref()
+            .is_some_and(|e| e.price.is_some());
+        if pace.max_cost.is_some() && !priced {
+            let error = format!(
+                "`--max-cost` cannot be kept: judge `{}` declares no price",
+                judge.key()
+            );
+            return Err(Error::input(error).hint(
+                "declare `price: {input_per_million: …, output_per_million: …}` under its endpoint",
+            ));
+        }
         clients.push(client(judge, keys, &mut secrets)?);
     }
     let least = session
@@ -69,7 +93,10 @@ pub fn ready(session: &Session, concurrency: usize, keys: &Keys) -> Result<Asked
     Ok(Asked {
         clients,
         keys: secrets,
-        concurrency: concurrency.min(least.map_or(usize::MAX, |n| n.max(1) as usize)),
+        max_cost: pace.max_cost,
+        concurrency: pace
+            .concurrency
+            .min(least.map_or(usize::MAX, |n| n.max(1) as usize)),
     })
 }
 
@@ -170,6 +197,11 @@ pub fn ask(
         let mut answers = futures_util::stream::iter(questions).buffered(asked.concurrency.max(1));
         while let Some(answered) = answers.next().await {
             verdicts.push(note(answered, replies, tally)?);
+            if let Some(most) = asked.max_cost.filter(|most| tally.cost_usd >= *most) {
+                let error = format!("--max-cost {most} is used up after {} calls", tally.calls);
+                return Err(Error::refused(error)
+                    .hint("no verdict was stored; the replies are kept, so that the same command goes on from there"));
+            }
         }
         Ok(verdicts)
     })

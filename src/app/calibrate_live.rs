@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::Talk;
+use super::asking::Pace;
 use super::calibrate::{CalibrateCommand, read_labels};
 use super::judge_live::judge_items;
 use super::live::Keys;
@@ -30,7 +31,7 @@ pub fn recorded(
     mut command: CalibrateCommand,
     judge: &Path,
     items: Option<&Path>,
-    concurrency: usize,
+    pace: Pace,
     keys: &Keys,
     talk: &mut Talk,
 ) -> Result<CalibrateCommand> {
@@ -49,7 +50,7 @@ pub fn recorded(
     let asking = Asking {
         items: &items,
         out: &out,
-        concurrency,
+        pace,
         keys,
     };
     // Whatever is wrong with the labels is found before anybody is asked.
@@ -81,14 +82,14 @@ fn is_judge_file(name: &str) -> bool {
 struct Asking<'a> {
     items: &'a Path,
     out: &'a Path,
-    concurrency: usize,
+    pace: Pace,
     keys: &'a Keys<'a>,
 }
 
 impl Asking<'_> {
     fn ask(&self, judge: &Judge, name: &str, talk: &mut Talk) -> Result<PathBuf> {
         let kept = self.out.join("replies.jsonl");
-        let (verdicts, tally) = judge_items(judge, self.items, &kept, self.concurrency, self.keys)?;
+        let (verdicts, tally) = judge_items(judge, self.items, &kept, self.pace, self.keys)?;
         if tally.drift {
             let error = format!(
                 "{}: a reply came from another model than the pinned one",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Talk;
-use super::asking::{Asked, Tally, ask, ready, say};
+use super::asking::{Asked, Pace, Tally, ask, ready, say};
 use super::live::Keys;
 use crate::base::{ArmId, Error, ItemId, JudgeId, Notice, Observation, Result, Seed};
 use crate::judge::audit::{self, GuessTest, Guessed, Suspect, guess_test};
@@ -48,8 +48,8 @@ pub struct LiveJudgeCommand {
     pub canary: Option<PathBuf>,
     /// Labels of trials of the run.
     pub labels: Option<PathBuf>,
-    /// Most calls at a time.
-    pub concurrency: usize,
+    /// How fast, and for how much, it is asked.
+    pub pace: Pace,
     /// Whether the judge may be a model under test.
     pub force_own: bool,
     /// Whether the judge is asked whom it judges.
@@ -154,7 +154,7 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     )?;
     session.refuse_data(suite.spec.data)?;
     let examined = examined(command, &session)?;
-    let asked = ready(&session, command.concurrency, keys)?;
+    let asked = ready(&session, command.pace, keys)?;
     let folder = store.dir().join("judging");
     let mut replies = Replies::open(&folder.join("replies.jsonl"))?;
     let mut found = begun(&session);
@@ -493,11 +493,11 @@ pub fn judge_items(
     judge: &Judge,
     items: &Path,
     kept: &Path,
-    concurrency: usize,
+    pace: Pace,
     keys: &Keys,
 ) -> Result<(Vec<Verdict>, Tally)> {
     let session = Session::new(judge, &[], Seed(0))?;
-    let asked = ready(&session, concurrency, keys)?;
+    let asked = ready(&session, pace, keys)?;
     let items = load::items(items)?;
     let all: Vec<&LabelledItem> = items.iter().collect();
     let requests = of_items(&session, &all)?;

@@ -1,6 +1,6 @@
 //! One function per command: configuration in, result out.
 
-mod asking;
+pub mod asking;
 pub mod calculator;
 pub mod calibrate;
 pub mod calibrate_live;

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use super::args::Format;
 use super::{number, render, wants_json};
+use crate::app::asking::Pace;
 use crate::app::calibrate::{CalibrateCommand, Calibrated};
 use crate::app::judge::{JudgeCommand, Judged};
 use crate::app::judge_live::{LiveJudgeCommand, LiveJudged};
@@ -39,6 +40,9 @@ pub struct CalibrateArgs {
     /// Most calls at a time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub concurrency: u32,
+    /// Cost in US dollars after which nobody is asked any more; what was answered is kept
+    #[arg(long, value_name = "USD", env = "ASSIZE_MAX_COST")]
+    pub max_cost: Option<f64>,
     /// Labels of people: CSV or JSON Lines (item, rater, label, optional group, split, stratum, probability, arm, task, trial)
     #[arg(long)]
     pub labels: PathBuf,
@@ -114,6 +118,9 @@ pub struct JudgeArgs {
     /// Most calls at a time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub concurrency: u32,
+    /// Cost in US dollars after which nobody is asked any more; what was answered is kept
+    #[arg(long, value_name = "USD", env = "ASSIZE_MAX_COST")]
+    pub max_cost: Option<f64>,
     /// Let a model judge itself; the report says so
     #[arg(long)]
     pub force_own_model: bool,
@@ -149,7 +156,10 @@ impl JudgeArgs {
             certificate: self.certificate.clone(),
             canary: self.canary.clone(),
             labels: self.labels.clone(),
-            concurrency: self.concurrency as usize,
+            pace: Pace {
+                concurrency: self.concurrency as usize,
+                max_cost: self.max_cost,
+            },
             force_own: self.force_own_model,
             audit: self.audit_blinding,
         })

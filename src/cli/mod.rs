@@ -122,10 +122,14 @@ fn dispatch(args: Args) -> Result<u8> {
         Command::Calibrate(args) => {
             let mut command = args.command()?;
             if let Some(judge) = &args.judge_file {
-                let (items, at_once) = (args.items.as_deref(), args.concurrency as usize);
+                let pace = app::asking::Pace {
+                    concurrency: args.concurrency as usize,
+                    max_cost: args.max_cost,
+                };
+                let items = args.items.as_deref();
                 let talk = &mut render::talk;
                 command =
-                    app::calibrate_live::recorded(command, judge, items, at_once, &variable, talk)?;
+                    app::calibrate_live::recorded(command, judge, items, pace, &variable, talk)?;
             }
             let done = app::calibrate::calibrate(&command, &mut render::talk)?;
             calibrate::print(&done, format)
