@@ -1,0 +1,137 @@
+//! Whether a certificate holds for this run: the canary.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::LiveJudgeCommand;
+use super::items::of_items;
+use super::work::Work;
+use crate::app::asking::{Tally, ask};
+use crate::base::{Error, ItemId, Observation, Result, Seed};
+use crate::judge::canary::{self, CanaryResult, Rejudged};
+use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, LabelledItem, ScaleChoice};
+use crate::model::calibration::Calibration;
+use crate::model::judge::Judge;
+use crate::model::label::LabelSet;
+use crate::model::verdict::Verdict;
+use crate::store::{CertificateInput, Replies};
+
+/// Labelled items that are judged again in a run.
+const CANARIES: usize = 20;
+
+impl Work<'_> {
+    /// What becomes of the run's certificate: it holds while the model that answers is the pinned one and
+    /// the canary shows no shift.
+    pub(super) fn certificate(
+        &mut self,
+        command: &LiveJudgeCommand,
+        examined: Option<&Calibration>,
+    ) -> Result<CertificateInput> {
+        if self.found.asking.drift {
+            self.say("model_drift", "a reply came from another model than the pinned one: no certificate holds for this run");
+            return Ok(CertificateInput::Withdraw);
+        }
+        let (Some(file), Some(certificate)) = (&command.certificate, examined) else {
+            return Ok(CertificateInput::Keep);
+        };
+        match &command.canary {
+            None => {
+                self.say(
+                    "canary_missing",
+                    "no labelled items were judged again, so nobody knows whether the judge still is the one that was examined: the certificate does not hold for this run; name its labels with `--canary`",
+                );
+                return Ok(CertificateInput::Withdraw);
+            }
+            Some(labels) => {
+                self.same_labels(labels, certificate)?;
+                let result = self.canary(labels, &file.with_file_name("verdicts.jsonl"))?;
+                let notice = result.notice();
+                let invalid = result.invalid.is_some();
+                self.found.canary = Some(result);
+                self.found.notices.extend(notice);
+                if invalid {
+                    return Ok(CertificateInput::Withdraw);
+                }
+            }
+        }
+        let text = serde_json::to_string(certificate).map_err(|e| Error::io(e.to_string()))?;
+        Ok(CertificateInput::Set(text))
+    }
+
+    /// A canary of other labels than those behind the certificate says nothing about it.
+    fn same_labels(&self, labels: &Path, certificate: &Calibration) -> Result<()> {
+        let set = read_labels(labels, self.session.judge())?;
+        if set.digest.as_str() == certificate.labels.digest {
+            return Ok(());
+        }
+        Err(
+            Error::input("these are not the labels on which the judge was certified")
+                .in_file(labels)
+                .hint("give `--canary` the labels of the certificate, unchanged"),
+        )
+    }
+
+    /// Judges some of the labelled items again.
+    fn canary(&mut self, labels: &Path, then: &Path) -> Result<CanaryResult> {
+        let judge = self.session.judge();
+        let set = read_labels(labels, judge)?;
+        let map = ColumnMap::parse(&[], &load::VERDICT_KEYS, &["verdict."])?;
+        let before = load::verdicts(then, &map, None)?.verdicts;
+        let code = |answer: &Observation<String>| {
+            let level = answer.value()?;
+            let at = judge.scale.levels.iter().position(|l| l == level)?;
+            u32::try_from(at).ok()
+        };
+        let first = |v: &&Verdict| v.repeat == 0;
+        let before: BTreeMap<ItemId, u32> = before
+            .iter()
+            .filter(first)
+            .filter_map(|v| Some((v.item.clone(), code(&v.answer)?)))
+            .collect();
+        let truth: BTreeMap<ItemId, u32> = set
+            .labels
+            .iter()
+            .filter(|l| before.contains_key(&l.item))
+            .map(|l| (l.item.clone(), l.answer))
+            .collect();
+        let drawn = canary::draw(&truth, CANARIES, Seed(0));
+        let items = load::items(&labels.with_file_name("items.jsonl"))?;
+        let chosen: Vec<&LabelledItem> = items.iter().filter(|i| drawn.contains(&i.id)).collect();
+        // What is judged again must not come out of what was kept.
+        let mut fresh = Replies::default();
+        let mut tally = Tally::default();
+        let requests = of_items(self.session, &chosen)?;
+        let verdicts = ask(self.session, self.asked, &requests, &mut fresh, &mut tally)?;
+        let now = self.session.verdicts(&verdicts);
+        let rejudged: Vec<Rejudged> = now
+            .iter()
+            .filter(first)
+            .filter_map(|v| {
+                Some(Rejudged {
+                    label: *truth.get(&v.item)?,
+                    then: *before.get(&v.item)?,
+                    now: match code(&v.answer) {
+                        Some(code) => Observation::Value(code),
+                        None => {
+                            Observation::Missing(v.answer.reason().unwrap_or("missing").to_owned())
+                        }
+                    },
+                })
+            })
+            .collect();
+        Ok(canary::examine(&judge.scale, &rejudged))
+    }
+}
+
+pub(super) fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {
+    let options = LabelOptions {
+        map: ColumnMap::parse(&[], &LABEL_KEYS, &["label."])?,
+        scale: ScaleChoice {
+            kind: Some(judge.scale.kind),
+            levels: judge.scale.levels.clone(),
+            positive: judge.scale.positive.clone(),
+        },
+        prompt: None,
+    };
+    load::labels(labels, &options)
+}

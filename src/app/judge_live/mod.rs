@@ -1,0 +1,152 @@
+//! `assize judge RUN --judge FILE`: a pinned, blinded judge is asked about the trials of a run.
+
+mod certificate;
+mod found;
+mod items;
+mod work;
+
+use std::path::PathBuf;
+
+pub use found::{LiveJudged, Pairs, Spoken};
+pub use items::judge_items;
+
+use super::Talk;
+use super::asking::{Pace, ready};
+use super::live::Keys;
+use crate::base::{Error, Notice, Result, Seed};
+use crate::judge::Session;
+use crate::load;
+use crate::model::arm::Arm;
+use crate::model::calibration::Calibration;
+use crate::model::judge::Judge;
+use crate::model::verdict::Verdict;
+use crate::store::{CertificateInput, FileFolder, JudgeInput, Replies, RunStore};
+use certificate::read_labels;
+use found::{begun, preferences, said};
+use work::Work;
+
+/// How a run is judged.
+#[derive(Clone, Debug)]
+pub struct LiveJudgeCommand {
+    /// Run folder.
+    pub run: PathBuf,
+    /// The judge's file.
+    pub judge: PathBuf,
+    /// Its certificate.
+    pub certificate: Option<PathBuf>,
+    /// Labels of the set on which it was certified, with `items.jsonl` beside them; some are judged again.
+    pub canary: Option<PathBuf>,
+    /// Labels of trials of the run.
+    pub labels: Option<PathBuf>,
+    /// How fast, and for how much, it is asked.
+    pub pace: Pace,
+    /// Whether the judge may be a model under test.
+    pub force_own: bool,
+    /// Whether the judge is asked whom it judges.
+    pub audit: bool,
+}
+
+/// Judges the trials of a run.
+///
+/// # Errors
+///
+/// If the judge's file is wrong, it is a model under test, may not see the data, has no key, or files
+/// fail.
+pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result<LiveJudged> {
+    let judge = load::judge(&command.judge)?;
+    let mut store = RunStore::open(&command.run)?;
+    let plan = store.plan();
+    let suite = store.suite()?;
+    let session = session(
+        &judge,
+        &super::arms_of_run(&store)?,
+        plan.body.seed,
+        command.force_own,
+    )?;
+    session.refuse_data(suite.spec.data)?;
+    let examined = examined(command, &session)?;
+    let asked = ready(&session, command.pace, keys)?;
+    let folder = store.dir().join("judging");
+    let mut replies = Replies::open(&folder.join("replies.jsonl"))?;
+    let mut found = begun(&session);
+    let mut work = Work {
+        session: &session,
+        asked: &asked,
+        replies: &mut replies,
+        found: &mut found,
+    };
+    let verdicts = match judge.is_pairwise() {
+        true => work.pairs(&store, &plan, &suite)?,
+        false => work.trials(&store, &suite)?,
+    };
+    if command.audit {
+        work.audit(&store, &plan, &suite)?;
+    }
+    let certificate = work.certificate(command, examined.as_ref())?;
+    work.say_injections();
+    if judge.is_pairwise() {
+        let pairs = preferences(&judge, &plan, &verdicts);
+        found.notices.push(pairs.notice());
+        found.pairs = Some(pairs);
+        store.put_judge_notices(&judge.key(), &found.notices)?;
+    } else {
+        let own = session.verdicts(&verdicts);
+        found.verdicts = put(
+            &mut store,
+            command,
+            &own,
+            certificate,
+            (&judge, &found.notices),
+        )?;
+    }
+    let name = format!("{}.json", judge.key());
+    let text = serde_json::to_string_pretty(&found).map_err(|e| Error::io(e.to_string()))?;
+    FileFolder::create(&folder)?.write(&name, |out| writeln!(out, "{text}"))?;
+    talk(&said(&found, &folder.join(name)));
+    Ok(found)
+}
+
+fn session(judge: &Judge, arms: &[Arm], seed: Seed, forced: bool) -> Result<Session> {
+    match forced {
+        true => Session::forced(judge, arms, seed),
+        false => Session::new(judge, arms, seed),
+    }
+}
+
+/// The certificate, before anybody is asked: it must be of this very judge.
+fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Calibration>> {
+    let Some(file) = &command.certificate else {
+        return Ok(None);
+    };
+    let certificate = load::certificate(file)?;
+    let pin = session.pin().as_str();
+    if certificate.pin.as_deref().is_some_and(|p| p != pin) {
+        return Err(Error::input("the certificate is of another version of this judge: the pins differ")
+            .in_file(file)
+            .hint("any change of the judge's file makes another judge: certify it again with `assize calibrate`"));
+    }
+    Ok(Some(certificate))
+}
+
+fn put(
+    store: &mut RunStore,
+    command: &LiveJudgeCommand,
+    verdicts: &[Verdict],
+    certificate: CertificateInput,
+    (judge, notices): (&Judge, &[Notice]),
+) -> Result<u64> {
+    let labels = match &command.labels {
+        Some(file) => Some(read_labels(file, judge)?.labels),
+        None => None,
+    };
+    let stored = store.put_judged(&JudgeInput {
+        judge: &judge.key(),
+        scale: &judge.scale,
+        pin: Some(judge.pin.to_string()),
+        certificate,
+        verdicts: Some(verdicts),
+        labels: labels.as_deref(),
+        notices,
+    })?;
+    Ok(stored.verdicts)
+}
