@@ -81,6 +81,9 @@ pub fn judge(command: &JudgeCommand) -> Result<Vec<Judged>> {
         }
         None => (None, choice.settle(words)?),
     };
+    if let Some(certificate) = &certificate {
+        same_scale(command, &scale, &certificate.scale)?;
+    }
     let mut store = RunStore::open(&command.run)?;
     let mut done = vec![];
     for name in names {
@@ -112,6 +115,26 @@ fn scale_choice(command: &JudgeCommand, certificate: Option<&Calibration>) -> Re
         },
         _ => declared,
     })
+}
+
+/// A certificate says nothing of another scale, and nothing of another good level.
+fn same_scale(command: &JudgeCommand, found: &Scale, certified: &Scale) -> Result<()> {
+    if found == certified {
+        return Ok(());
+    }
+    let place = command.certificate.as_deref().unwrap_or(Path::new(""));
+    let levels = |scale: &Scale| {
+        let good = scale.positive.as_deref().unwrap_or("none");
+        format!("{} (good: {good})", scale.levels.join(", "))
+    };
+    let problem = format!(
+        "the certificate is of another scale: {}, and the verdicts are {}",
+        levels(certified),
+        levels(found)
+    );
+    Err(Error::input(problem)
+        .in_file(place)
+        .hint("leave out `--scale` and `--positive`, or certify the judge on this scale"))
 }
 
 /// The judges whose verdicts are stored.

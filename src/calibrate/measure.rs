@@ -178,6 +178,11 @@ pub fn bootstrapped(
         ..undefined(name, items, "")
     };
     match interval {
+        // Resamples that all say the same, or nothing at all, are no interval.
+        Ok(found) if !spreads(found.interval.low, found.interval.high) => Measured {
+            reason: Some("degenerate_resamples".to_owned()),
+            ..row
+        },
         Ok(found) => Measured {
             low: Some(found.interval.low),
             high: Some(found.interval.high),
@@ -190,6 +195,11 @@ pub fn bootstrapped(
             ..row
         },
     }
+}
+
+/// Whether limits lie apart by more than rounding.
+fn spreads(low: f64, high: f64) -> bool {
+    low.is_finite() && high.is_finite() && high - low > 1e-9
 }
 
 /// A mean estimate as a row.
