@@ -26,6 +26,13 @@ fn capital_beyond_a_double_is_null_beside_its_logarithm() {
     let input = json!({"x": vec![1; 5000]});
     let got = result("betting_capital_hedged", json!({"m0": 0.3}), input);
     assert!(got["capital_final"].is_null() && got["ln_capital"].is_number());
+    let wins = json!({"b_wins": 5000, "a_wins": 0});
+    let got = result("beta_mixture_sign_e_value", json!({}), wins);
+    assert!(
+        got["e_value"].is_null() && got["ln_e_value"].is_number(),
+        "{got}"
+    );
+    assert_eq!(got["undefined_reason"], "beyond_range");
 }
 
 #[test]

@@ -163,10 +163,13 @@ fn sign(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         return Err(params.problem("prior", "the prior is [0.5, 0.5], which is fixed"));
     }
     let got = sign_e_value(input.count("b_wins")?, input.count("a_wins")?);
+    // What no double holds is null; the logarithm is always there.
+    let held = Some(got.e_value).filter(|value| value.is_finite());
     Ok(Answer::new()
-        .number("e_value", got.e_value)
+        .number("e_value", held)
         .number("ln_e_value", got.ln_e_value)
-        .number("p_anytime", got.p_anytime))
+        .number("p_anytime", got.p_anytime)
+        .reason(held.is_none().then_some("beyond_range")))
 }
 
 /// Without `draws` there is no p-value: it depends on the seed.
