@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use serde::Serialize;
 
-use super::live::{Keys, runtime};
+use super::live::{Keys, http_client, runtime};
 use crate::base::{Error, Result};
 use crate::judge::{JudgeRequest, Reading, Session};
 use crate::model::chat::ChatRequest;
 use crate::model::judge::Judge;
 use crate::model::verdict::Verdict;
-use crate::provider::{Client, HttpClient, Secret};
+use crate::provider::Client;
 use crate::store::Replies;
 
 /// How often a question is asked again whose answer could not be used.
@@ -105,20 +105,8 @@ fn client(judge: &Judge, keys: &Keys, secrets: &mut Vec<String>) -> Result<Clien
         judge.spec.endpoint.as_ref().ok_or_else(|| {
             Error::input(format!("judge `{}` has no endpoint to ask", judge.key()))
         })?;
-    let key = match &endpoint.api_key_env {
-        Some(name) => Some(keys(name).filter(|k| !k.trim().is_empty()).ok_or_else(|| {
-            Error::input(format!(
-                "judge `{}` takes its key from the variable {name}, which is not set",
-                judge.key()
-            ))
-            .hint(format!("export {name}=…"))
-        })?),
-        None => None,
-    };
-    secrets.extend(key.iter().filter(|k| k.len() >= 8).cloned());
     let arm = endpoint.as_arm(&judge.spec.accepts);
-    let client = HttpClient::new(&arm, key.map(Secret::new))?;
-    Ok(Client::Http(Box::new(client)))
+    http_client(&format!("judge `{}`", judge.key()), &arm, keys, secrets)
 }
 
 /// What came of one question.

@@ -13,7 +13,7 @@ use crate::exec::{
     ExecEvent, Executed, Execution, LiveArm, Sink, Stop, StoredTrial, Totals, execute,
 };
 use crate::load;
-use crate::model::arm::{Arm, ArmSpec};
+use crate::model::arm::{Arm, ArmSpec, ChatArm};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
 use crate::model::trial::{Boundary, LiveTrial};
@@ -96,15 +96,10 @@ fn live_arm(
     Ok(Some(match &arm.spec {
         ArmSpec::Recorded(_) => return Ok(None),
         ArmSpec::Chat(chat) => {
-            let key = match &chat.api_key_env {
-                Some(name) => Some(key(arm, name, keys)?),
-                None => None,
-            };
-            // A key of a few letters stands in every text by chance.
-            secrets.extend(key.iter().filter(|key| key.len() >= 8).cloned());
+            let owner = format!("arm `{}`", arm.id);
             LiveArm {
                 id: arm.id.clone(),
-                client: Client::Http(Box::new(HttpClient::new(chat, key.map(Secret::new))?)),
+                client: http_client(&owner, chat, keys, secrets)?,
                 system: chat.system.clone(),
                 price: chat.price,
                 concurrency: chat.concurrency,
@@ -127,12 +122,33 @@ fn live_arm(
     }))
 }
 
-fn key(arm: &Arm, name: &str, keys: &Keys) -> Result<String> {
+/// The client of an endpoint, with its key from the environment; `owner` is who asks, for people. Keys
+/// that must not be stored are added to `secrets`.
+///
+/// # Errors
+///
+/// If a key is named that the environment does not hold, or the client cannot be made.
+pub(super) fn http_client(
+    owner: &str,
+    chat: &ChatArm,
+    keys: &Keys,
+    secrets: &mut Vec<String>,
+) -> Result<Client> {
+    let key = match &chat.api_key_env {
+        Some(name) => Some(key(owner, name, keys)?),
+        None => None,
+    };
+    // A key of a few letters stands in every text by chance.
+    secrets.extend(key.iter().filter(|key| key.len() >= 8).cloned());
+    let client = HttpClient::new(chat, key.map(Secret::new))?;
+    Ok(Client::Http(Box::new(client)))
+}
+
+fn key(owner: &str, name: &str, keys: &Keys) -> Result<String> {
     let found = keys(name).filter(|key| !key.trim().is_empty());
     found.ok_or_else(|| {
         Error::input(format!(
-            "arm `{}` takes its key from the variable {name}, which is not set",
-            arm.id
+            "{owner} takes its key from the variable {name}, which is not set"
         ))
         .hint(format!(
             "export {name}=…, or name another variable with `api_key_env`"
