@@ -21,6 +21,7 @@ mod paired;
 mod pass_k;
 mod planning;
 mod rates;
+mod survival;
 mod tasks;
 mod tests2x2;
 mod time;
@@ -48,6 +49,7 @@ const AREAS: &[fn(&str) -> Option<Method>] = &[
     correction::method,
     judges::method,
     time::method,
+    survival::method,
 ];
 
 /// The ids of all methods.
@@ -77,6 +79,7 @@ pub const METHODS: &[&str] = &[
     "icc_anova_design_effect",
     "jeffreys",
     "kaplan_meier_median",
+    "kaplan_meier_median_clustered",
     "kaplan_meier_survival",
     "kendall_tau_b",
     "korn_graubard",
@@ -113,6 +116,8 @@ pub const METHODS: &[&str] = &[
     "quantile_order_statistic",
     "ratio_of_means_jackknife",
     "recovery_given_reached",
+    "restricted_mean",
+    "restricted_mean_clustered",
     "rogan_gladen_delta",
     "self_consistency",
     "self_preference_did",

@@ -1,4 +1,4 @@
-//! Time: stopping early, drift, censored times.
+//! Time: stopping early and drift.
 
 use serde_json::Value;
 
@@ -15,8 +15,6 @@ use crate::stats::drift::{TimedTrial, drift_p_value, drift_statistic};
 use crate::stats::sequential::{
     BettingCs, Capital, HedgedCapital, NonInferiority, non_inferiority_is_futile, sign_e_value,
 };
-use crate::stats::survival::{Censored, KaplanMeier, kaplan_meier};
-use crate::stats::undefined::{Defined, Undefined};
 
 pub(super) fn method(name: &str) -> Option<Method> {
     Some(match name {
@@ -26,8 +24,6 @@ pub(super) fn method(name: &str) -> Option<Method> {
         "betting_noninferiority" => non_inferior,
         "beta_mixture_sign_e_value" => sign,
         "drift_statistic" => drift,
-        "kaplan_meier_median" => median,
-        "kaplan_meier_survival" => survival,
         _ => return None,
     })
 }
@@ -225,61 +221,4 @@ fn timed(input: &Fields) -> Result<Vec<TimedTrial>, Problem> {
         trial.all_read()?;
     }
     Ok(trials)
-}
-
-fn curve(params: &Fields, input: &Fields) -> Result<Defined<KaplanMeier>, Problem> {
-    let times = input.numbers("times")?;
-    let observed: Vec<bool> = input
-        .list("observed")?
-        .iter()
-        .map(|value| match value {
-            Value::Bool(seen) => Ok(*seen),
-            Value::Number(n) if n.as_f64() == Some(1.0) => Ok(true),
-            Value::Number(n) if n.as_f64() == Some(0.0) => Ok(false),
-            other => Err(input.problem("observed", format!("`{other}` is not 0 or 1"))),
-        })
-        .collect::<Result<_, _>>()?;
-    if times.len() != observed.len() {
-        return Err(input.problem("observed", "another length than times"));
-    }
-    let times: Vec<Censored> = times
-        .into_iter()
-        .zip(observed)
-        .map(|(time, observed)| Censored { time, observed })
-        .collect();
-    Ok(kaplan_meier(&times, params.level()?))
-}
-
-fn median(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
-    let median = match curve(params, input)? {
-        Ok(curve) => curve.median(),
-        Err(reason) => return Ok(defined("estimate", Err(reason))),
-    };
-    Ok(Answer::new()
-        .number("estimate", median.estimate.ok())
-        .number("lower", median.lower.ok())
-        .number("upper", median.upper.ok())
-        .why("lower_reason", why(median.lower))
-        .why("upper_reason", why(median.upper))
-        .reason(why(median.estimate)))
-}
-
-/// The reason of something undefined.
-fn why<T>(defined: Defined<T>) -> Option<&'static str> {
-    defined.err().map(Undefined::code)
-}
-
-fn survival(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
-    let at = params.number("at")?;
-    let curve = match curve(params, input)? {
-        Ok(curve) => curve,
-        Err(reason) => return Ok(defined("survival", Err(reason))),
-    };
-    let (survival, limits) = (curve.survival_at(at), curve.limits_at(at));
-    Ok(Answer::new()
-        .number("survival", survival.ok())
-        .number("lower", limits.ok().map(|l| l.lower))
-        .number("upper", limits.ok().map(|l| l.upper))
-        .why("limits_reason", why(limits).filter(|_| survival.is_ok()))
-        .reason(why(survival)))
 }

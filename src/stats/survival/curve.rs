@@ -173,7 +173,8 @@ impl KaplanMeier {
         }
     }
 
-    /// Area under the curve up to a horizon, with its Greenwood-type standard error.
+    /// Area under the curve up to a horizon, with its Greenwood-type standard error, method id
+    /// `restricted_mean`.
     ///
     /// # Errors
     ///
