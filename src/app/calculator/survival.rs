@@ -218,8 +218,11 @@ mod tests {
 
     #[test]
     fn a_median_that_is_not_reached_is_null_with_its_reason() {
-        let task = json!({"times": [5, 6], "observed": [0, 0]});
-        let input = json!({"tasks": vec![task; 30]});
+        // Of 30 tasks, fourteen have their event: the curve stays just above one half.
+        let tasks: Vec<Value> = (0..30)
+            .map(|t| json!({"times": [t + 1], "observed": [i32::from(t < 14)]}))
+            .collect();
+        let input = json!({"tasks": tasks});
         let got = result(
             "kaplan_meier_median_clustered",
             json!({"replicates": 50}),
