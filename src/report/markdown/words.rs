@@ -222,6 +222,36 @@ const REASONS: &[(&str, &str)] = &[
     ("not_measured", "not measured"),
 ];
 
+/// Why a certificate does not hold.
+pub(super) fn certificate(code: &str) -> String {
+    look_up(CERTIFICATES, code).unwrap_or_else(|| reason(code))
+}
+
+const CERTIFICATES: &[(&str, &str)] = &[
+    (
+        "canary_shift",
+        "its answers to the labelled items shifted",
+    ),
+    (
+        "canary_unusable",
+        "too few of the labelled items that were judged again got a usable answer",
+    ),
+    (
+        "canary_missing",
+        "no labelled item was judged again (--canary), so nobody knows whether it still is the judge that was examined",
+    ),
+    (
+        "model_drift",
+        "another model than the pinned one answered",
+    ),
+    ("too_few_labels", "too few labels"),
+    ("no_thresholds", "no threshold was declared"),
+    ("not_test_split", "it was examined on items that prompts were tuned on"),
+    ("missing_high", "too many of its answers could not be used"),
+    ("constant_judge", "it always answers the same"),
+    ("judge_inverted", "it answers the opposite of what people say"),
+];
+
 /// A warning in one sentence.
 pub(super) fn notice(code: &str) -> String {
     look_up(NOTICES, code).unwrap_or_else(|| format!("{}.", plain(code)))
