@@ -51,6 +51,8 @@ pub struct Tally {
     pub cost_usd: f64,
     /// Answers that cannot be used, by code; they are never a pass and never a failure.
     pub unusable: BTreeMap<String, u64>,
+    /// The same by cause: where the provider gave no answer, by the provider's code.
+    pub causes: BTreeMap<String, u64>,
     /// What was wrong with the first few of them.
     pub examples: Vec<String>,
     /// Whether a reply came from another model than the pinned one.
@@ -119,6 +121,8 @@ struct Answered {
     drift: bool,
     /// Why the provider gave no reply at all.
     failed: Option<String>,
+    /// The code of that, or of another model's reply.
+    cause: Option<String>,
 }
 
 impl Answered {
@@ -131,6 +135,7 @@ impl Answered {
             cost_usd: 0.0,
             drift: false,
             failed: None,
+            cause: None,
         }
     }
 }
@@ -206,6 +211,8 @@ fn note(answered: Answered, replies: &mut Replies, tally: &mut Tally) -> Result<
     }
     let Reading { verdict, detail } = answered.reading;
     if let Some(code) = verdict.answer.reason() {
+        let cause = answered.cause.unwrap_or_else(|| code.to_owned());
+        *tally.causes.entry(cause).or_default() += 1;
         *tally.unusable.entry(code.to_owned()).or_default() += 1;
         if tally.examples.len() < EXAMPLES {
             tally
@@ -228,6 +235,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
         cost_usd: 0.0,
         drift: false,
         failed: None,
+        cause: None,
     };
     for _ in 0..=ASK_AGAIN {
         answered.calls += 1;
@@ -235,6 +243,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
             Ok(said) => said,
             Err(failure) => {
                 answered.drift |= failure.code == "wrong_model";
+                answered.cause = Some(failure.code.to_string());
                 let mut why = format!("{}: {}", failure.code, failure.detail);
                 crate::exec::remove_keys(&mut why, &asked.keys);
                 answered.reading = session.missing(request, &why);
@@ -249,6 +258,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
             && !is_pinned(found, &endpoint.model)
         {
             answered.drift = true;
+            answered.cause = Some(DRIFT.to_owned());
             let mut why = format!("{DRIFT}: {found} answered in place of {}", endpoint.model);
             crate::exec::remove_keys(&mut why, &asked.keys);
             answered.reading = session.missing(request, &why);

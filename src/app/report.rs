@@ -91,6 +91,9 @@ fn write_evaluated(
         report::csv::disagreements(&samples, out)
     })?;
     // A run without judges has no judges that disagree, and no empty files that say so.
+    if !report.judges.is_empty() {
+        files.write("judges.csv", |out| report::csv::judges(&report.judges, out))?;
+    }
     if !judged.is_empty() {
         files.write("judge_disagreements.csv", |out| {
             report::csv::judge_disagreements(&judged, out)

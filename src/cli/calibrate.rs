@@ -271,9 +271,12 @@ pub fn sampled(done: &Sampled, format: Format) -> Result<u8> {
         return Ok(0);
     }
     let folder = done.folder.display();
+    if let Some(short) = &done.short {
+        render::talk(short);
+    }
     render::print(&format!(
-        "{} trials in {folder}: raters get sheet.csv and items.jsonl; key.csv says which trial each item is, keep it from them",
-        done.items
+        "{} trials of {} tasks in {folder}: raters get sheet.csv and items.jsonl; key.csv says which trial each item is, keep it from them",
+        done.items, done.tasks
     ))?;
     Ok(0)
 }

@@ -113,7 +113,7 @@ fn dispatch(args: Args) -> Result<u8> {
                 let done = app::judge_live::judge(&live, &variable, &mut render::talk)?;
                 return calibrate::judged_live(&done, format);
             }
-            let done = app::judge::judge(&args.command())?;
+            let done = app::judge::judge(&args.command(), &mut render::talk)?;
             calibrate::judged(&done, format)
         }
         Command::LabelSample(args) => {

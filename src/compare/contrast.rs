@@ -7,7 +7,7 @@ use crate::model::metric::{Contrast, Metric};
 use crate::stats::missing::{PartialTask, manski_difference, missing_sign_flip};
 use crate::stats::paired::bp_hall;
 use crate::stats::permutation::sign_flip;
-use crate::stats::power::mde;
+use crate::stats::power::detectable;
 use crate::stats::ratio::ratio_of_means;
 use crate::stats::sample::Paired;
 use crate::stats::special::{normal_quantile, t_quantile};
@@ -42,6 +42,8 @@ pub struct Contrasted {
     pub mde: Option<f64>,
     /// Variance of one unit's difference.
     pub unit_variance: Option<f64>,
+    /// The units of a difference, for what a larger run of the same kind would show; `None` of a ratio.
+    pub sample: Option<Paired>,
     /// Paired tasks.
     pub tasks: usize,
     /// Planned tasks that are not paired.
@@ -135,6 +137,15 @@ fn difference(
     let paired = Paired::from_arms(&a, &b, clusters.as_deref(), &context.weights)?;
     let found = bp_hall(&paired, context.level, strict);
     let variance = paired.unit_variance();
+    let shown = variance.and_then(|v| detectable(found.n_c, v, context.level, POWER, strict));
+    let mut notices: Vec<String> = found.notices.iter().map(|n| n.code.clone()).collect();
+    let open = found.limits().is_some_and(|l| l.lower <= 0.0 && l.upper >= 0.0);
+    let observed = found.estimate.map_or(0.0, f64::abs);
+    // The formula rests on the spread alone; where the data contradict it, it is not printed.
+    let contradicted = open && shown.is_some_and(|shown| observed >= shown);
+    if contradicted {
+        notices.push("detectable_unknown".to_owned());
+    }
     let flips: Vec<f64> = paired
         .unit_means
         .iter()
@@ -150,12 +161,13 @@ fn difference(
         status: found.status,
         reason: found.reason.map(str::to_owned),
         n_c: (found.n_c > 0.0).then_some(found.n_c),
-        mde: variance.and_then(|v| mde(found.n_c, v, context.level, POWER)),
+        mde: shown.filter(|_| !contradicted),
         unit_variance: variance,
+        sample: Some(paired),
         tasks: 0,
         unpaired: 0,
         missing: MissingState::default(),
-        notices: found.notices.iter().map(|n| n.code.clone()).collect(),
+        notices,
     })
 }
 
@@ -186,6 +198,7 @@ fn ratio(context: &Context, pair: &Pair, tasks: &[usize]) -> Result<Contrasted> 
         n_c: found.n_eff,
         mde: quantiles.zip(found.log_se).map(|(q, se)| (q * se).exp()),
         unit_variance: found.log_se.zip(found.n_eff).map(|(se, n)| se * se * n),
+        sample: None,
         tasks: 0,
         unpaired: 0,
         missing: MissingState::default(),

@@ -59,6 +59,13 @@ pub struct RateMissing {
     pub best: Option<Limits>,
 }
 
+impl RateMissing {
+    /// Whether so much is missing that nothing can be decided, whatever the rest says.
+    pub(super) fn is_high(&self) -> bool {
+        above(self.rate, 0.10) || above(self.drop, 0.20)
+    }
+}
+
 /// The candidate's rate as a rule sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateRate {
@@ -204,7 +211,7 @@ fn missing_blocks(missing: Option<&RateMissing>, judge: impl Fn(Limits) -> RuleR
     let Some(missing) = missing else {
         return false;
     };
-    if above(missing.rate, 0.10) || above(missing.drop, 0.20) {
+    if missing.is_high() {
         return true;
     }
     match (missing.worst, missing.best) {

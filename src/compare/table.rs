@@ -323,9 +323,10 @@ fn finish(
     let row = row(
         context, comparing, &metric, segment, &found, &decision, margin, p_adjusted,
     );
-    let settled = (row.decision == DecisionWord::Inconclusive)
-        .then(|| settle(&found, &question))
-        .flatten();
+    // What an earlier step stopped, more tasks would not move, unless it stopped for want of tasks.
+    let open = row.decision == DecisionWord::Inconclusive
+        && decision.reason.as_deref().is_none_or(is_want_of_tasks);
+    let settled = open.then(|| settle(&found, &question)).flatten();
     let row = ComparisonRow {
         settle: settled,
         ..row
@@ -337,6 +338,11 @@ fn finish(
         input,
         decision,
     }
+}
+
+/// Whether a decision stopped because there are too few tasks, which more tasks would mend.
+fn is_want_of_tasks(reason: &str) -> bool {
+    ["not_estimable", "no_interval", "too_few_units", "few_effective_units"].contains(&reason)
 }
 
 /// A margin as METHODS 6.4 takes it: δ of a difference; r of a ratio, whose factor is 1 + r.

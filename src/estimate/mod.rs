@@ -12,7 +12,7 @@ pub use accounting::accounting;
 pub(crate) use cells::transformed;
 pub use cells::{TaskCells, TrialValues};
 pub(crate) use costs::unit_means;
-pub(crate) use quality::corrected;
+pub(crate) use quality::{FEWEST_LABELLED_TRIALS, corrected};
 pub use quality::{JudgedTrial, QualityCells};
 pub(crate) use rates::{partial_tasks, status, task_scores};
 pub use segments::{Segment, segments};

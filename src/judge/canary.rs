@@ -13,6 +13,9 @@ const ALPHA: f64 = 0.05;
 /// More canaries than this share without a usable verdict invalidate as well.
 const MOST_UNUSABLE: f64 = 0.10;
 
+/// Code of a canary that shows nothing.
+const UNUSABLE: &str = "canary_unusable";
+
 /// Draws the labelled items that are judged again: as many of each label as there are, up to `count` in
 /// all, seeded; in the order of their ids.
 pub fn draw(labelled: &BTreeMap<ItemId, u32>, count: usize, seed: Seed) -> Vec<ItemId> {
@@ -66,8 +69,8 @@ pub struct CanaryResult {
     pub p_answer: Option<f64>,
     /// McNemar mid-P of items that agree with people only before against only now.
     pub p_correct: Option<f64>,
-    /// Why the certificate does not hold for this run: `canary_shift`, `canary_unusable`,
-    /// `canary_missing`; `None` if it holds.
+    /// Why the certificate does not hold for this run: `canary_shift`, or `canary_unusable` where too many
+    /// answers, or all, are unusable or there is no item to compare; `None` if it holds.
     pub invalid: Option<String>,
 }
 
@@ -75,12 +78,29 @@ impl CanaryResult {
     /// The notice that travels with every estimate of the run; `None` if the certificate holds.
     pub fn notice(&self) -> Option<Notice> {
         let code = self.invalid.as_deref()?;
+        if self.unusable == self.items {
+            let detail = match self.items {
+                0 => "no labelled item has a usable verdict from when the judge was examined, so nothing can be judged again: the certificate does not hold for this run".to_owned(),
+                items => format!("none of {items} canaries has a usable answer now: the certificate does not hold for this run"),
+            };
+            return Some(Notice::with(code, detail));
+        }
         let detail = format!(
             "{} of {} canaries changed ({} up, {} down), {} unusable: the certificate does not hold \
              for this run",
             self.changed, self.items, self.up, self.down, self.unusable
         );
         Some(Notice::with(code, detail))
+    }
+}
+
+/// The result where the judge answered none of the canaries.
+pub fn unanswered(items: u64) -> CanaryResult {
+    CanaryResult {
+        items,
+        unusable: items,
+        invalid: Some(UNUSABLE.to_owned()),
+        ..examine(&Scale::binary(), &[])
     }
 }
 
@@ -132,8 +152,7 @@ pub fn examine(scale: &Scale, items: &[Rejudged]) -> CanaryResult {
         .any(|p| p <= ALPHA / 2.0);
     let lost = unusable as f64 > MOST_UNUSABLE * items.len() as f64;
     let invalid = match () {
-        () if items.is_empty() => Some("canary_missing"),
-        () if lost => Some("canary_unusable"),
+        () if items.is_empty() || lost => Some(UNUSABLE),
         () if shifted => Some("canary_shift"),
         () => None,
     };
@@ -187,7 +206,17 @@ mod tests {
         assert_eq!(shift.as_deref(), Some("canary_shift"));
         let lost = check(&[again(1, Some(1), 16), again(1, None, 4)]);
         assert_eq!(lost.as_deref(), Some("canary_unusable"));
-        assert_eq!(check(&[]).as_deref(), Some("canary_missing"));
+        assert_eq!(check(&[]).as_deref(), Some("canary_unusable"));
+        assert_eq!(check(&[again(1, None, 20)]).as_deref(), Some("canary_unusable"));
+    }
+
+    #[test]
+    fn a_canary_that_shows_nothing_says_which_way() {
+        let said = |result: CanaryResult| result.notice().unwrap().detail;
+        assert!(said(unanswered(20)).starts_with("none of 20 canaries"));
+        assert!(said(examine(&Scale::binary(), &[])).starts_with("no labelled item"));
+        let some = [again(1, Some(1), 16), again(1, None, 4)].concat();
+        assert!(said(examine(&Scale::binary(), &some)).contains("4 unusable"));
     }
 
     #[test]

@@ -103,6 +103,7 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
         scale,
         labels,
         digest,
+        blank: reading.blank as u64,
         notices,
     })
 }

@@ -247,6 +247,8 @@ pub struct LabelSet {
     pub labels: Vec<Label>,
     /// Digest of what the labels say, whatever their order.
     pub digest: Digest,
+    /// Rows that have no label yet and do not enter.
+    pub blank: u64,
     /// What a reader should know, for example items that two raters contradict each other on.
     pub notices: Vec<Notice>,
 }

@@ -10,6 +10,7 @@ pub mod expect;
 pub mod grade;
 pub mod judge;
 pub mod judged;
+pub mod judging;
 pub mod label;
 pub mod measure;
 pub mod metric;

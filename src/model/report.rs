@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::estimate::{
     AccountingRow, ComparisonRow, DriftRow, EstimateRow, Gate, RobustnessRow, ScreenRow,
 };
+use crate::model::judging::JudgeRow;
 use crate::model::measure::Dimension;
 
 /// The version of `report.json`; keys may be added within a version.
@@ -43,6 +44,9 @@ pub struct Report {
     /// `infrastructure`.
     #[serde(default)]
     pub preflight: Vec<PreflightRow>,
+    /// The judges behind quality, and whether they may decide.
+    #[serde(default)]
+    pub judges: Vec<JudgeRow>,
     /// The gate.
     pub gate: Gate,
     /// What each rule found in each arm, with examples.

@@ -84,6 +84,7 @@ mod tests {
             "gate",
             "infrastructure",
             "input_differs",
+            "judges",
             "live",
             "notices",
             "preflight",

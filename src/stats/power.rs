@@ -27,6 +27,21 @@ pub fn mde(n_c: f64, variance: f64, level: Level, power: f64) -> Option<f64> {
     })
 }
 
+/// What a result prints as detectable: [`mde`], but never below c/n_c with the c of [`tasks_needed`].
+///
+/// With units that hardly differ the formula falls below the margin that so many tied units can rule out
+/// at all: 54 ties rule out .05, whatever the power. The number of tasks for a margin has the same
+/// floor, so that a margin counts as detectable exactly where there are tasks enough for it.
+pub fn detectable(n_c: f64, variance: f64, level: Level, power: f64, strict: bool) -> Option<f64> {
+    Some(mde(n_c, variance, level, power)?.max(ties_floor(level, strict) / n_c))
+}
+
+/// c of ⌈c/δ⌉, the least number of units with which a margin δ can be shown: 2.8, or 3.7 if strict, at 95 %.
+fn ties_floor(level: Level, strict: bool) -> f64 {
+    let at_95 = if strict { 3.7 } else { 2.8 };
+    at_95 * level.z() / 1.959964
+}
+
 /// Checks that a power can be asked for.
 ///
 /// # Errors
@@ -104,8 +119,7 @@ pub fn tasks_within_reach(need: Need, level: Level) -> Result<Option<TasksNeeded
             need.variance
         )));
     }
-    let c = if need.strict { 3.7 } else { 2.8 } * level.z() / 1.959964;
-    let least = (c / need.margin).ceil();
+    let least = (ties_floor(level, need.strict) / need.margin).ceil();
     if least > MOST_UNITS {
         return Ok(None);
     }
@@ -281,6 +295,16 @@ mod tests {
                 None
             );
         }
+    }
+
+    #[test]
+    fn ties_rule_out_no_more_than_their_number_allows() {
+        let shown = |n, strict| detectable(n, 0.0, Level::p95(), 0.8, strict).unwrap();
+        assert!((shown(56.0, false) - 0.05).abs() < 1e-6 && (shown(74.0, true) - 0.05).abs() < 1e-6);
+        assert_eq!(
+            detectable(79.0, 0.5, Level::p95(), 0.8, false),
+            mde(79.0, 0.5, Level::p95(), 0.8)
+        );
     }
 
     #[test]

@@ -62,6 +62,7 @@ pub(super) fn of_judged(db: &Connection) -> Result<String> {
         "SELECT * FROM verdicts ORDER BY trial, judge, repeat, ord, identity",
         "SELECT * FROM labels ORDER BY trial, judge, rater",
         "SELECT key, value FROM meta WHERE key GLOB 'judge_notices/*' ORDER BY key",
+        "SELECT key, value FROM meta WHERE key GLOB 'judge_asked/*' ORDER BY key",
     ] {
         each_row(db, select, |_, value| add(&mut hasher, value))?;
     }

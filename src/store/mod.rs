@@ -7,6 +7,7 @@ mod arms;
 mod files;
 mod fingerprint;
 mod judged;
+mod judging;
 mod ledger;
 mod live;
 mod live_facts;

@@ -1,5 +1,6 @@
 //! From what is stored and graded to a report: scores, denominators, estimates, comparisons, gate.
 
+mod judges;
 mod notices;
 
 use std::collections::BTreeMap;
@@ -152,6 +153,7 @@ impl<'a> Evaluation<'a> {
             drift: vec![],
             live: super::live_facts::rows(self)?,
             preflight: vec![],
+            judges: self.judges()?,
             gate: Gate {
                 result: "none".to_owned(),
                 exit_code: 0,

@@ -7,7 +7,7 @@ use super::LiveJudgeCommand;
 use super::items::of_items;
 use super::work::Work;
 use crate::app::asking::{Tally, ask};
-use crate::base::{Error, ItemId, Observation, Result, Seed};
+use crate::base::{Error, ErrorKind, ItemId, Observation, Result, Seed};
 use crate::judge::canary::{self, CanaryResult, Rejudged};
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, LabelledItem, ScaleChoice};
 use crate::model::calibration::Calibration;
@@ -101,7 +101,19 @@ impl Work<'_> {
         let mut fresh = Replies::default();
         let mut tally = Tally::default();
         let requests = of_items(self.session, &chosen)?;
-        let verdicts = ask(self.session, self.asked, &requests, &mut fresh, &mut tally)?;
+        let asked = ask(self.session, self.asked, &requests, &mut fresh, &mut tally);
+        if tally.drift {
+            self.found.asking.drift = true;
+            self.say("model_drift", "a canary was answered by another model than the pinned one: no certificate holds for this run");
+        }
+        let verdicts = match asked {
+            // A judge that answers no canary is none of which anybody knows that it is still the same.
+            Err(error) if error.kind() == ErrorKind::Io => {
+                self.say("canary_unanswered", &format!("the canary was not answered: {error}"));
+                return Ok(canary::unanswered(drawn.len() as u64));
+            }
+            asked => asked?,
+        };
         let now = self.session.verdicts(&verdicts);
         let rejudged: Vec<Rejudged> = now
             .iter()
@@ -123,8 +135,13 @@ impl Work<'_> {
     }
 }
 
-pub(super) fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {
-    let options = LabelOptions {
+fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {
+    load::labels(labels, &label_options(judge)?)
+}
+
+/// How labels on a judge's scale are read.
+pub(super) fn label_options(judge: &Judge) -> Result<LabelOptions> {
+    Ok(LabelOptions {
         map: ColumnMap::parse(&[], &LABEL_KEYS, &["label."])?,
         scale: ScaleChoice {
             kind: Some(judge.scale.kind),
@@ -132,6 +149,5 @@ pub(super) fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {
             positive: judge.scale.positive.clone(),
         },
         prompt: None,
-    };
-    load::labels(labels, &options)
+    })
 }

@@ -1,5 +1,6 @@
 //! `assize judge RUN --judge FILE`: a pinned, blinded judge is asked about the trials of a run.
 
+mod asked;
 mod certificate;
 mod found;
 mod items;
@@ -12,6 +13,7 @@ pub use items::judge_items;
 
 use super::Talk;
 use super::asking::{Pace, ready};
+use super::judge::{labels_of_run, say_certificate};
 use super::live::Keys;
 use crate::base::{Error, Notice, Result, Seed};
 use crate::judge::Session;
@@ -19,9 +21,10 @@ use crate::load;
 use crate::model::arm::Arm;
 use crate::model::calibration::Calibration;
 use crate::model::judge::Judge;
+use crate::model::label::{Label, LabelSet};
 use crate::model::verdict::Verdict;
 use crate::store::{CertificateInput, FileFolder, JudgeInput, Replies, RunStore};
-use certificate::read_labels;
+use certificate::label_options;
 use found::{begun, preferences, said};
 use work::Work;
 
@@ -65,6 +68,12 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     )?;
     session.refuse_data(suite.spec.data)?;
     let examined = examined(command, &session)?;
+    let labels = labels(command, &judge, talk)?;
+    let given = command.certificate.as_deref().zip(examined.as_ref());
+    if !judge.is_pairwise() {
+        let pin = Some(session.pin().as_str());
+        say_certificate(&store, &judge.key(), given, pin, talk)?;
+    }
     let asked = ready(&session, command.pace, keys)?;
     let folder = store.dir().join("judging");
     let mut replies = Replies::open(&folder.join("replies.jsonl"))?;
@@ -84,6 +93,9 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     }
     let certificate = work.certificate(command, examined.as_ref())?;
     work.say_injections();
+    let before = store.asked()?.into_iter().find(|(name, _)| *name == judge.key());
+    let kept = asked::asked(&session, &found, &certificate, before.map(|(_, kept)| kept));
+    found.notices.extend(asked::lost(&found));
     if judge.is_pairwise() {
         let pairs = preferences(&judge, &plan, &verdicts);
         found.notices.push(pairs.notice());
@@ -93,12 +105,12 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
         let own = session.verdicts(&verdicts);
         found.verdicts = put(
             &mut store,
-            command,
-            &own,
+            (&own, labels.as_ref().map(|set| &set.labels[..])),
             certificate,
             (&judge, &found.notices),
         )?;
     }
+    store.put_asked(&judge.key(), Some(&kept))?;
     let name = format!("{}.json", judge.key());
     let text = serde_json::to_string_pretty(&found).map_err(|e| Error::io(e.to_string()))?;
     FileFolder::create(&folder)?.write(&name, |out| writeln!(out, "{text}"))?;
@@ -128,24 +140,31 @@ fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Cali
     Ok(Some(certificate))
 }
 
+/// Labels of trials of the run, before anybody is asked: a sheet that nobody filled costs nothing.
+fn labels(
+    command: &LiveJudgeCommand,
+    judge: &Judge,
+    talk: &mut Talk,
+) -> Result<Option<LabelSet>> {
+    let Some(file) = &command.labels else {
+        return Ok(None);
+    };
+    Ok(Some(labels_of_run(file, &label_options(judge)?, talk)?))
+}
+
 fn put(
     store: &mut RunStore,
-    command: &LiveJudgeCommand,
-    verdicts: &[Verdict],
+    (verdicts, labels): (&[Verdict], Option<&[Label]>),
     certificate: CertificateInput,
     (judge, notices): (&Judge, &[Notice]),
 ) -> Result<u64> {
-    let labels = match &command.labels {
-        Some(file) => Some(read_labels(file, judge)?.labels),
-        None => None,
-    };
     let stored = store.put_judged(&JudgeInput {
         judge: &judge.key(),
         scale: &judge.scale,
         pin: Some(judge.pin.to_string()),
         certificate,
         verdicts: Some(verdicts),
-        labels: labels.as_deref(),
+        labels,
         notices,
     })?;
     Ok(stored.verdicts)

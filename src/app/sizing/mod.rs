@@ -19,7 +19,7 @@ use crate::model::suite::Suite;
 use crate::plan::PlanOptions;
 use crate::stats::Level;
 use crate::stats::power::{
-    MOST_UNITS, Need, TasksNeeded, check_power, mde, optimal_trials, tasks_needed,
+    MOST_UNITS, Need, TasksNeeded, check_power, detectable, optimal_trials, tasks_needed,
 };
 
 use advice::advice;
@@ -193,7 +193,8 @@ fn sizing(
     let planned = command.trials.unwrap_or(suite.spec.trials);
     let now = suite.tasks.len() as u64;
     let variance = variances.of_one_unit(planned);
-    let detectable = mde(variances.units(now), variance, ask.level, ask.power);
+    let units = variances.units(now);
+    let shown = detectable(units, variance, ask.level, ask.power, ask.strict);
     let best = best_trials(&costs, &variances)?;
     // What is not known to fall with more trials is not tabulated as if it were.
     let mut counts: Vec<u32> = match variances.separable() {
@@ -224,7 +225,7 @@ fn sizing(
         assumed_loss: ask.assumed_loss,
         variances_from: source,
         variances,
-        suite: design(now, planned, detectable, &costs, &variances)?,
+        suite: design(now, planned, shown, &costs, &variances)?,
         advice: advice(best, costs.task.is_some(), &needed, &variances),
         unknown: variances.unknown(),
         needed,

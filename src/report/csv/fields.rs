@@ -1,7 +1,10 @@
 //! The columns of each CSV file, in the order of the JSON keys.
 
+use std::collections::BTreeMap;
+
 use super::cell::Cell;
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow, EstimateStatus};
+use crate::model::judging::{AskedJudge, JudgeRow};
 use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 
 /// A column of a table whose rows are `T`.
@@ -38,6 +41,47 @@ pub(super) const ACCOUNTING: &[Field<AccountingRow>] = fields! {
     ungradable: row => row.ungradable,
     not_started: row => row.not_started,
 };
+
+/// Counts are `name=count`, joined by `;`.
+pub(super) const JUDGES: &[Field<JudgeRow>] = fields! {
+    run: row => &row.run,
+    judge: row => &row.judge,
+    pin: row => row.pin.as_deref(),
+    models: row => asked(row, |a| Some(a.models.join(";"))),
+    certificate: row => row.certificate.standing.as_str(),
+    certificate_reasons: row => row.certificate.reasons.join(";"),
+    certificate_digest: row => row.certificate.digest.as_deref(),
+    certificate_labels: row => row.certificate.labels.as_deref(),
+    certificate_split: row => row.certificate.split.as_deref(),
+    certificate_items: row => row.certificate.items,
+    verdicts: row => row.verdicts,
+    unusable: row => counts(&row.unusable),
+    labels: row => counts(&row.labels),
+    drift: row => asked(row, |a| Some(a.drift)),
+    own_model: row => asked(row, |a| Some(a.own_model.join(";"))),
+    canary_items: row => asked(row, |a| Some(a.canary.as_ref()?.items)),
+    canary_unusable: row => asked(row, |a| Some(a.canary.as_ref()?.unusable)),
+    canary_changed: row => asked(row, |a| Some(a.canary.as_ref()?.changed)),
+    guesses: row => asked(row, |a| Some(a.audit.as_ref()?.guesses)),
+    guesses_right: row => asked(row, |a| Some(a.audit.as_ref()?.right)),
+    guesses_low: row => asked(row, |a| a.audit.as_ref()?.low),
+    guesses_high: row => asked(row, |a| a.audit.as_ref()?.high),
+    guesses_chance: row => asked(row, |a| a.audit.as_ref()?.chance),
+    hidden: row => asked(row, |a| Some(counts(&a.hidden))),
+    injections: row => asked(row, |a| Some(a.injections)),
+    questions: row => asked(row, |a| Some(a.questions)),
+    calls: row => asked(row, |a| Some(a.calls)),
+};
+
+/// What only a judge has that was asked here.
+fn asked<T>(row: &JudgeRow, of: impl Fn(&AskedJudge) -> Option<T>) -> Option<T> {
+    row.asked.as_ref().and_then(of)
+}
+
+fn counts(of: &BTreeMap<String, u64>) -> String {
+    let parts: Vec<String> = of.iter().map(|(name, n)| format!("{name}={n}")).collect();
+    parts.join(";")
+}
 
 pub(super) const ESTIMATES: &[Field<EstimateRow>] = fields! {
     arm: row => &row.arm,

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use super::cell::Cell;
 use super::fields::{
     ACCOUNTING, CALIBRATION, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field,
-    JUDGE_DISAGREEMENTS,
+    JUDGE_DISAGREEMENTS, JUDGES,
 };
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow};
+use crate::model::judging::JudgeRow;
 use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 use crate::model::trial::Boundary;
 
@@ -106,6 +107,15 @@ pub fn judge_disagreements<R: Borrow<JudgeDisagreementRow>>(
     out: impl Write,
 ) -> io::Result<()> {
     table(JUDGE_DISAGREEMENTS, rows, out)
+}
+
+/// Writes `judges.csv`: how the judges of a run stood.
+///
+/// # Errors
+///
+/// Whatever `out` reports.
+pub fn judges(rows: &[JudgeRow], out: impl Write) -> io::Result<()> {
+    table(JUDGES, rows, out)
 }
 
 /// Writes the rows of a certificate.

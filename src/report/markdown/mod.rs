@@ -11,6 +11,7 @@ mod escape;
 mod estimates;
 mod findings;
 mod judges;
+mod judging;
 mod live;
 mod number;
 mod robustness;

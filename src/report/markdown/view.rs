@@ -7,6 +7,7 @@ use super::decision::{self, Decision};
 use super::denominators::{self, Denominators};
 use super::estimates::{self, EstimateLine, Unmeasured};
 use super::findings::{self, Findings};
+use super::judging::{self, JudgeLines};
 use super::live::{self, Live};
 use super::number;
 use super::robustness::{self, RobustnessLine};
@@ -22,6 +23,7 @@ pub(super) struct View<'a> {
     decision: Decision,
     dimensions: Vec<EstimateLine>,
     pairs: Vec<Pair>,
+    judges: Vec<JudgeLines>,
     unmeasured: Vec<Unmeasured>,
     findings: Findings,
     denominators: Denominators,
@@ -42,6 +44,7 @@ impl<'a> View<'a> {
             decision: decision::decision(&lookup),
             dimensions: estimates::dimensions(&lookup),
             pairs: comparisons::pairs(&lookup),
+            judges: judging::judges(report),
             unmeasured: estimates::unmeasured(&lookup),
             findings: findings::findings(report, disagreements),
             denominators: denominators::denominators(report),

@@ -170,6 +170,40 @@ const REASONS: &[(&str, &str)] = &[
         "some task has too few trials for a break to be shown",
     ),
     ("exploratory", "too few tasks to decide by"),
+    (
+        "few_labels",
+        "too few labels of this run to decide by (50 labelled trials, and 10 at each answer of the judge that is not rare)",
+    ),
+    (
+        "pairs_not_labelled",
+        "a difference needs labels of people on both arms' outputs of the same tasks: draw them with assize label-sample, give them back with assize judge --labels",
+    ),
+    (
+        "pairs_labelled_by_quota",
+        "labels drawn by the judge's answer say nothing of a difference, which needs both arms' outputs of the same tasks: draw them with assize label-sample, without --quota-by",
+    ),
+    (
+        "too_few_labels",
+        "fewer than 50 labels of one kind, good or bad, stand behind the judge's error rates",
+    ),
+    (
+        "judge_near_chance",
+        "the judge is too close to chance for its errors to be corrected",
+    ),
+    (
+        "calibration_does_not_transport",
+        "the judge's error rates, measured elsewhere, do not fit this run",
+    ),
+    ("no_certificate", "the judge has no certificate that holds for this run"),
+    (
+        "certificate_expired",
+        "the certificate is of another version of the judge",
+    ),
+    (
+        "certificate_refused",
+        "the judge did not pass its calibration",
+    ),
+    ("no_usable_verdict", "no trial has a usable verdict"),
     ("above_rate", "the whole interval lies above the bound"),
     ("below_rate", "the whole interval lies below the bound"),
     ("not_locked", "it deviates from the locked plan"),
@@ -186,6 +220,36 @@ const REASONS: &[(&str, &str)] = &[
     ("fewer_than_two_units", "fewer than two tasks"),
     ("graded_values", "results lie between pass and fail"),
     ("not_measured", "not measured"),
+];
+
+/// Why a certificate does not hold.
+pub(super) fn certificate(code: &str) -> String {
+    look_up(CERTIFICATES, code).unwrap_or_else(|| reason(code))
+}
+
+const CERTIFICATES: &[(&str, &str)] = &[
+    (
+        "canary_shift",
+        "its answers to the labelled items shifted",
+    ),
+    (
+        "canary_unusable",
+        "too few of the labelled items that were judged again got a usable answer",
+    ),
+    (
+        "canary_missing",
+        "no labelled item was judged again (--canary), so nobody knows whether it still is the judge that was examined",
+    ),
+    (
+        "model_drift",
+        "another model than the pinned one answered",
+    ),
+    ("too_few_labels", "too few labels"),
+    ("no_thresholds", "no threshold was declared"),
+    ("not_test_split", "it was examined on items that prompts were tuned on"),
+    ("missing_high", "too many of its answers could not be used"),
+    ("constant_judge", "it always answers the same"),
+    ("judge_inverted", "it answers the opposite of what people say"),
 ];
 
 /// A warning in one sentence.
@@ -229,6 +293,26 @@ const NOTICES: &[(&str, &str)] = &[
     ),
     ("low_unbounded", "The data set no lower limit."),
     ("high_unbounded", "The data set no upper limit."),
+    (
+        "detectable_unknown",
+        "No detectable contrast is printed: what was observed exceeds what the formula gives, and the interval still holds no difference. A few tasks that all break leave room for others that do not.",
+    ),
+    (
+        "few_labels",
+        "Fewer labels of this run than a decision needs: 50 labelled trials of the arms concerned, and 10 at each answer of the judge that is not rare.",
+    ),
+    (
+        "not_corrected",
+        "The judge's own rate, which nobody corrected.",
+    ),
+    (
+        "rescaled_to_unit",
+        "Scores are rescaled to 0 to 1.",
+    ),
+    (
+        "few_tasks",
+        "Under 50 tasks, labels of several trials per task say more.",
+    ),
     (
         "order_unknown",
         "Some traces do not say whether the question came before the write.",

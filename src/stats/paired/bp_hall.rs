@@ -26,21 +26,30 @@ impl BpHall {
     ///
     /// The masses are W_u n_c/n and 1/n for each pseudo-unit. Returns `None` without units.
     pub fn new(differences: &[f64], weights: &[f64], n_c: f64) -> Option<Self> {
+        Self::repeated(differences, weights, n_c, 1.0)
+    }
+
+    /// The same where every unit comes `times` over, each copy with that part of its weight; `n_c` is that
+    /// of the units once. The number need not be whole.
+    fn repeated(differences: &[f64], weights: &[f64], n_c: f64, times: f64) -> Option<Self> {
         if differences.is_empty() || differences.len() != weights.len() {
             return None;
         }
-        let n = n_c + 2.0;
-        let units = || {
-            differences
-                .iter()
-                .zip(weights)
-                .map(|(&d, w)| (d, w * n_c / n))
+        let n = n_c * times + 2.0;
+        // Σ a^k over the copies of a unit of mass a is times·(a/times)^k.
+        let moment = |centre: f64, k: i32| {
+            let of = |(d, a, copies): (f64, f64, f64)| {
+                copies * (a / copies * (d - centre)).powi(k)
+            };
+            let units = differences.iter().zip(weights);
+            let units = units.map(|(&d, w)| (d, w * n_c * times / n, times));
+            let pseudo = [(1.0, 1.0 / n, 1.0), (-1.0, 1.0 / n, 1.0)];
+            sum(units.chain(pseudo).map(of))
         };
-        let all = || units().chain([(1.0, 1.0 / n), (-1.0, 1.0 / n)]);
-        let mean = sum(all().map(|(d, a)| a * d));
-        let variance = n * sum(all().map(|(d, a)| (a * (d - mean)).powi(2)));
+        let mean = moment(0.0, 1);
+        let variance = n * moment(mean, 2);
         let sd = variance.max(0.0).sqrt();
-        let skew = n * n * sum(all().map(|(d, a)| (a * (d - mean)).powi(3))) / sd.powi(3);
+        let skew = n * n * moment(mean, 3) / sd.powi(3);
         // The pseudo-units lie two apart, so s̃ is never 0.
         Some(Self {
             mean,
@@ -172,17 +181,12 @@ pub fn bp_hall(sample: &Paired, level: Level, strict: bool) -> DifferenceEstimat
         notices: vec![],
     };
     let moments = BpHall::new(&sample.unit_means, &units.unit_weights, units.n_c);
-    let (Some(moments), Some(point)) = (moments, result.estimate) else {
+    let limits = bp_hall_repeated(sample, 1.0, level, strict);
+    let (Some(moments), Some(limits)) = (moments, limits) else {
         result.reason = Some("no_common_tasks");
         return result;
     };
-    let mut limits = moments.unclipped(level);
-    if strict {
-        limits = widened(limits, point, units.n_c, level);
-    }
-    let limits = limits.clipped(-1.0, 1.0);
-    // A point at an end of the scale stays inside its interval whatever the skewness.
-    (result.lower, result.upper) = (Some(limits.lower.min(point)), Some(limits.upper.max(point)));
+    (result.lower, result.upper) = (Some(limits.lower), Some(limits.upper));
     (result.skew, result.se, result.p) =
         (Some(moments.skew), Some(moments.se()), Some(moments.p(0.0)));
     result.status = if units.too_few() {
@@ -200,6 +204,30 @@ pub fn bp_hall(sample: &Paired, level: Level, strict: bool) -> DifferenceEstimat
         result.notices.push(Notice::with("unequal_units", detail));
     }
     result
+}
+
+/// The limits of [`bp_hall`] if every unit came `times` over: what a larger run would show if nothing but
+/// its size changed. `None` without units.
+pub fn bp_hall_repeated(
+    sample: &Paired,
+    times: f64,
+    level: Level,
+    strict: bool,
+) -> Option<Limits> {
+    let units = &sample.units;
+    let once = (&sample.unit_means, &units.unit_weights);
+    let moments = BpHall::repeated(once.0, once.1, units.n_c, times)?;
+    let point = sample.estimate()?;
+    let mut limits = moments.unclipped(level);
+    if strict {
+        limits = widened(limits, point, units.n_c * times, level);
+    }
+    let limits = limits.clipped(-1.0, 1.0);
+    // A point at an end of the scale stays inside its interval whatever the skewness.
+    Some(Limits {
+        lower: limits.lower.min(point),
+        upper: limits.upper.max(point),
+    })
 }
 
 /// The `strict` form: units of a kind not yet seen may break fully.
@@ -253,6 +281,16 @@ mod tests {
         };
         assert!(width(53, false) > 0.05 && width(54, false) < 0.05);
         assert!(width(71, true) > 0.05 && width(72, true) < 0.05);
+    }
+
+    #[test]
+    fn repeated_units_are_those_of_a_larger_sample() {
+        let once = [0.3, -0.2, 0.0, -1.0, 0.5];
+        let sample = |d: &[f64]| Paired::new(d, None, &Weights::EqualTask).unwrap();
+        let thrice = bp_hall(&sample(&once.repeat(3)), Level::p95(), true);
+        let scaled = bp_hall_repeated(&sample(&once), 3.0, Level::p95(), true).unwrap();
+        assert!((thrice.lower.unwrap() - scaled.lower).abs() < 1e-12);
+        assert!((thrice.upper.unwrap() - scaled.upper).abs() < 1e-12);
     }
 
     #[test]

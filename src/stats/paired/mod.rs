@@ -9,7 +9,7 @@ mod score;
 mod student;
 mod table;
 
-pub use bp_hall::{BpHall, DifferenceEstimate, bp_hall};
+pub use bp_hall::{BpHall, DifferenceEstimate, bp_hall, bp_hall_repeated};
 pub use mcnemar::{McnemarChi2, mcnemar_chi2, mcnemar_exact, mcnemar_midp};
 pub use score::tango;
 pub use student::{Tost, paired_t, tost_t};

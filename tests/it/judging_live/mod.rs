@@ -4,6 +4,7 @@ mod blind;
 mod calibrate;
 mod keys;
 mod run;
+mod standing;
 
 use serde_json::{Value, json};
 

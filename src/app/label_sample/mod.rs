@@ -1,19 +1,21 @@
 //! `assize label-sample RUN`: a blinded sheet for people to fill.
 
+mod item;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::base::{Digest, Error, Result, Seed};
 use crate::calibrate::{Draw, Drawing, draw};
 use crate::judge::blind::Blinder;
 use crate::model::score::ScoreTable;
-use crate::model::suite::Suite;
-use crate::model::trace::{EventKind, Trace};
 use crate::report::csv::formula_safe;
 use crate::store::{FileFolder, RunStore};
+use item::item;
 
 /// How trials are drawn for people.
 #[derive(Clone, Debug)]
@@ -35,6 +37,10 @@ pub struct SampleCommand {
 pub struct Sampled {
     /// Trials on the sheet.
     pub items: usize,
+    /// Tasks on the sheet.
+    pub tasks: usize,
+    /// What the run could not give of what was asked for, in words.
+    pub short: Option<String>,
     /// Folder that holds it.
     pub folder: PathBuf,
 }
@@ -75,10 +81,38 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
         }
         Ok(())
     })?;
+    let tasks: BTreeSet<u32> = drawn.iter().map(|d| table.task[d.row]).collect();
     Ok(Sampled {
         items: drawn.len(),
+        tasks: tasks.len(),
+        short: short(command, &table, &drawn, tasks.len()),
         folder,
     })
+}
+
+/// Says where the run holds less than was asked for.
+fn short(
+    command: &SampleCommand,
+    table: &ScoreTable,
+    drawn: &[Drawing],
+    tasks: usize,
+) -> Option<String> {
+    let asked = command.count;
+    if command.quota_by.is_none() {
+        return (tasks < asked).then(|| {
+            format!("{asked} tasks were asked for, and the run has {tasks} with a valid trial: all are on the sheet")
+        });
+    }
+    let mut pools: BTreeMap<(u16, &str), usize> = BTreeMap::new();
+    for drawing in drawn {
+        *pools.entry((table.arm[drawing.row], &drawing.stratum)).or_default() += 1;
+    }
+    let few: Vec<String> = pools
+        .iter()
+        .filter(|(_, n)| **n < asked)
+        .map(|((arm, stratum), n)| format!("{n} of {} {stratum}", table.arms[usize::from(*arm)]))
+        .collect();
+    (!few.is_empty()).then(|| format!("{asked} trials of each were asked for, and the run gives {}", few.join(", ")))
 }
 
 fn how(command: &SampleCommand, table: &ScoreTable) -> Result<Draw> {
@@ -157,58 +191,4 @@ fn key(
         ])?;
     }
     csv.flush()
-}
-
-/// What a rater sees of a trial: what the user said, and what the agent answered.
-fn item(
-    store: &RunStore,
-    suite: &Suite,
-    table: &ScoreTable,
-    row: usize,
-    code: &str,
-    blinder: &Blinder,
-) -> Result<Value> {
-    let arm = &table.arms[usize::from(table.arm[row])];
-    let task = &table.tasks[table.task[row] as usize];
-    let stored = store.trial(arm, task, table.index[row])?;
-    let trace = stored.and_then(|s| s.trace);
-    let asked = suite.tasks.iter().find(|t| t.id == *task);
-    let given = asked.and_then(|t| t.input.get("user")).map(text);
-    let said = |kind: &[EventKind]| trace.as_ref().map(|t| texts(t, kind)).unwrap_or_default();
-    let input = given.unwrap_or_else(|| said(&[EventKind::UserMessage]).join("\n"));
-    let finals = said(&[EventKind::Final]);
-    let output = finals
-        .last()
-        .cloned()
-        .or_else(|| said(&[EventKind::ModelResult]).pop());
-    let talk = said(&[
-        EventKind::UserMessage,
-        EventKind::ModelResult,
-        EventKind::Question,
-    ]);
-    let mut talk = talk;
-    // A question is also what the model said in its turn: once is enough.
-    talk.dedup();
-    let talk: Vec<String> = talk.iter().map(|t| blinder.scrub(t).text).collect();
-    Ok(json!({
-        "item": code,
-        "input": blinder.scrub(&input).text,
-        "output": output.map(|o| blinder.scrub(&o).text),
-        "transcript": talk,
-    }))
-}
-
-fn texts(trace: &Trace, kinds: &[EventKind]) -> Vec<String> {
-    let events = trace.events.iter().filter(|e| kinds.contains(&e.kind));
-    events
-        .filter_map(|e| e.payload.as_ref())
-        .map(text)
-        .collect()
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }

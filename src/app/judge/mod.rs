@@ -1,16 +1,22 @@
 //! `assize judge RUN`: recorded verdicts, labels and a certificate become part of a run.
 
-use std::collections::BTreeSet;
+mod sheet;
+mod standing;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::base::{Error, JudgeId, Result};
+use super::Talk;
+use crate::base::{Error, JudgeId, Notice, Result};
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, ScaleChoice, VERDICT_KEYS};
 use crate::model::calibration::Calibration;
 use crate::model::label::{Label, Scale};
 use crate::model::verdict::Verdict;
 use crate::store::{CertificateInput, JudgeInput, RunStore};
+pub(super) use sheet::labels_of_run;
+pub(super) use standing::say_certificate;
 
 /// What is put into a run.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +60,7 @@ pub struct Judged {
 ///
 /// If verdicts or labels are wrong or of no trial of this run, the certificate is of another judge, or
 /// files fail; then nothing is stored of that judge.
-pub fn judge(command: &JudgeCommand) -> Result<Vec<Judged>> {
+pub fn judge(command: &JudgeCommand, talk: &mut Talk) -> Result<Vec<Judged>> {
     let map = ColumnMap::parse(&command.map, &VERDICT_KEYS, &["verdict."])?;
     let verdicts = load::verdicts(&command.verdicts, &map, command.judge.as_deref())?.verdicts;
     let certificate = command
@@ -76,7 +82,7 @@ pub fn judge(command: &JudgeCommand) -> Result<Vec<Judged>> {
                 scale: choice,
                 prompt: None,
             };
-            let set = load::labels(file, &options)?;
+            let set = labels_of_run(file, &options, talk)?;
             (Some(set.labels), set.scale)
         }
         None => (None, choice.settle(words)?),
@@ -100,6 +106,7 @@ pub fn judge(command: &JudgeCommand) -> Result<Vec<Judged>> {
             &scale,
             labels.as_deref(),
             certificate.as_ref(),
+            talk,
         )?);
     }
     Ok(done)
@@ -163,6 +170,7 @@ fn names(
     Ok(chosen)
 }
 
+#[allow(clippy::too_many_arguments)] // One call; a struct would only rename the arguments.
 fn put(
     store: &mut RunStore,
     command: &JudgeCommand,
@@ -171,6 +179,7 @@ fn put(
     scale: &Scale,
     labels: Option<&[Label]>,
     certificate: Option<&Calibration>,
+    talk: &mut Talk,
 ) -> Result<Judged> {
     let pins: BTreeSet<Option<String>> = verdicts
         .iter()
@@ -189,19 +198,48 @@ fn put(
         .map(serde_json::to_string)
         .transpose()
         .map_err(|e| Error::io(e.to_string()))?;
+    let pin = pins.into_iter().next().flatten();
+    let given = command.certificate.as_deref().zip(certificate);
+    say_certificate(store, &judge, given, pin.as_deref(), talk)?;
+    let lost = lost(verdicts);
+    let notices: Vec<Notice> = lost.into_iter().collect();
+    notices.iter().for_each(|n| talk(&format!("{name}: {}", n.detail)));
     let stored = store.put_judged(&JudgeInput {
         judge: &judge,
         scale,
-        pin: pins.into_iter().next().flatten(),
+        pin,
         certificate: text.map_or(CertificateInput::Keep, CertificateInput::Set),
         verdicts: Some(verdicts),
         labels,
-        notices: &[],
+        notices: &notices,
     })?;
+    store.put_asked(&judge, None)?;
     Ok(Judged {
         judge: name.to_owned(),
         verdicts: stored.verdicts,
         labels: stored.labels,
         certificate: certificate.map(|c| c.result.result.clone()),
+    })
+}
+
+/// How many recorded verdicts cannot be used, and why.
+fn lost(verdicts: &[Verdict]) -> Option<Notice> {
+    let mut causes: BTreeMap<String, u64> = BTreeMap::new();
+    for reason in verdicts.iter().filter_map(|v| v.answer.reason()) {
+        *causes.entry(reason.to_owned()).or_default() += 1;
+    }
+    let detail = lost_in_words(&causes, verdicts.len() as u64)?;
+    Some(Notice::with("verdicts_lost", detail))
+}
+
+/// How many of some answers of a judge cannot be used, by cause; `None` where all can.
+pub(super) fn lost_in_words(causes: &BTreeMap<String, u64>, answers: u64) -> Option<String> {
+    let lost: u64 = causes.values().sum();
+    let causes: Vec<String> = causes.iter().map(|(why, n)| format!("{n} {why}")).collect();
+    (lost > 0).then(|| {
+        format!(
+            "{lost} of {answers} answers of the judge cannot be used ({}); they are infrastructure of the judge, never a pass and never a failure",
+            causes.join(", ")
+        )
     })
 }
