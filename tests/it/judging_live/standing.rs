@@ -54,25 +54,36 @@ fn losing_every_verdict_is_as_undecidable_as_losing_some() {
 }
 
 #[test]
-fn a_provider_that_fails_is_named_by_its_own_code() {
+fn a_provider_that_fails_is_named_by_its_own_code_and_the_rest_is_asked_later() {
     let place = Place::new();
-    talk(&place, 12, BOTH, graded);
-    // The first question is answered, and after some more the provider breaks.
-    let model = errs(MODEL, 1.0, 1.0);
-    let endpoint = Endpoint::start(&place, &model);
+    talk(&place, 12, BOTH, |arm, i| match (arm, i) {
+        ("challenger-b", 3 | 7) => format!("answer {i}, troubled"),
+        _ => format!("answer {i}, grade: good"),
+    });
+    let script = |trouble: serde_json::Value| {
+        let answers = json!({"default": {"turns": [{"say": said("pass"), "cases": [trouble]}]}});
+        format!("  {MODEL}: {answers}\n")
+    };
+    let broken = script(json!({"when": "'troubled' in user", "say": "-", "error": {"status": 500}}));
+    let endpoint = Endpoint::start(&place, &broken);
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
-    place.expect(0, "judge run --judge judge.yaml --concurrency 1");
-    let kept = place.read("run/judging/replies.jsonl");
-    let half: String = kept.lines().take(12).map(|l| format!("{l}\n")).collect();
+    let done = place.expect(0, "judge run --judge judge.yaml");
+    let lost = "2 of 24 answers of the judge cannot be used (2 server_error)";
+    assert!(done.stderr.contains(lost), "{done:#?}");
+    assert!(done.stderr.contains("; the first: challenger-b/t00"), "{done:#?}");
+    place.expect(4, "compare run");
+    let page = place.read("run/report/report.md");
+    assert!(page.contains("unusable answers: 2 server error"), "{page}");
+
     let port = endpoint.port.to_string();
     drop(endpoint);
-    place.write("run/judging/replies.jsonl", half);
-    let broken = json!({"default": {"turns": [{"say": said("pass"), "cases": [
-        {"when": "true", "error": {"status": 500}}]}]}});
-    let script = format!("  {MODEL}: {broken}\n");
-    let _broken = Endpoint::with(&place, &script, &["--port", &port], &[]);
-    let done = place.assize("judge run --judge judge.yaml --concurrency 1");
-    assert!(done.stderr.contains("does not answer"), "{done:#?}");
+    let mended = script(json!({"when": "'troubled' in user", "say": said("fail")}));
+    let _mended = Endpoint::with(&place, &mended, &["--port", &port], &[]);
+    let done = place.expect(0, "judge run --judge judge.yaml");
+    assert!(done.stderr.contains("22 kept from before, 2 calls"), "{done:#?}");
+    assert!(!done.stderr.contains("cannot be used"), "{done:#?}");
+    place.expect(3, "compare run");
+    assert_eq!(notice(&place, "verdicts_lost"), None);
 }
 
 #[test]
