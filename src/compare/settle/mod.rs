@@ -46,7 +46,11 @@ pub fn settle(found: &Contrasted, question: &Question) -> Option<Settle> {
     }
     let first = clauses.first()?;
     let tasks = first.tasks;
-    let said: Vec<String> = clauses.iter().enumerate().map(|(at, c)| c.said(at)).collect();
+    let said: Vec<String> = clauses
+        .iter()
+        .enumerate()
+        .map(|(at, c)| c.said(at))
+        .collect();
     let text = format!(
         "{} (power .80, spread as seen in these {} tasks, same trials per task).",
         said.join("; "),
