@@ -139,7 +139,9 @@ fn difference(
     let variance = paired.unit_variance();
     let shown = variance.and_then(|v| detectable(found.n_c, v, context.level, POWER, strict));
     let mut notices: Vec<String> = found.notices.iter().map(|n| n.code.clone()).collect();
-    let open = found.limits().is_some_and(|l| l.lower <= 0.0 && l.upper >= 0.0);
+    let open = found
+        .limits()
+        .is_some_and(|l| l.lower <= 0.0 && l.upper >= 0.0);
     let observed = found.estimate.map_or(0.0, f64::abs);
     // The formula rests on the spread alone; where the data contradict it, it is not printed.
     let contradicted = open && shown.is_some_and(|shown| observed >= shown);

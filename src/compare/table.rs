@@ -342,7 +342,13 @@ fn finish(
 
 /// Whether a decision stopped because there are too few tasks, which more tasks would mend.
 fn is_want_of_tasks(reason: &str) -> bool {
-    ["not_estimable", "no_interval", "too_few_units", "few_effective_units"].contains(&reason)
+    [
+        "not_estimable",
+        "no_interval",
+        "too_few_units",
+        "few_effective_units",
+    ]
+    .contains(&reason)
 }
 
 /// A margin as METHODS 6.4 takes it: δ of a difference; r of a ratio, whose factor is 1 + r.

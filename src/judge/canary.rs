@@ -207,7 +207,10 @@ mod tests {
         let lost = check(&[again(1, Some(1), 16), again(1, None, 4)]);
         assert_eq!(lost.as_deref(), Some("canary_unusable"));
         assert_eq!(check(&[]).as_deref(), Some("canary_unusable"));
-        assert_eq!(check(&[again(1, None, 20)]).as_deref(), Some("canary_unusable"));
+        assert_eq!(
+            check(&[again(1, None, 20)]).as_deref(),
+            Some("canary_unusable")
+        );
     }
 
     #[test]

@@ -300,7 +300,9 @@ mod tests {
     #[test]
     fn ties_rule_out_no_more_than_their_number_allows() {
         let shown = |n, strict| detectable(n, 0.0, Level::p95(), 0.8, strict).unwrap();
-        assert!((shown(56.0, false) - 0.05).abs() < 1e-6 && (shown(74.0, true) - 0.05).abs() < 1e-6);
+        assert!(
+            (shown(56.0, false) - 0.05).abs() < 1e-6 && (shown(74.0, true) - 0.05).abs() < 1e-6
+        );
         assert_eq!(
             detectable(79.0, 0.5, Level::p95(), 0.8, false),
             mde(79.0, 0.5, Level::p95(), 0.8)

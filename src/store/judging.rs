@@ -50,7 +50,10 @@ impl RunStore {
             let (key, text): (String, String) =
                 (row.get(0).map_err(sql)?, row.get(1).map_err(sql)?);
             let judge = key.strip_prefix(ASKED).unwrap_or(&key);
-            found.push((JudgeId::new(judge), parse(&text, "what asking a judge showed")?));
+            found.push((
+                JudgeId::new(judge),
+                parse(&text, "what asking a judge showed")?,
+            ));
         }
         Ok(found)
     }

@@ -482,10 +482,19 @@ fn a_gate_needs_fifty_labelled_trials() {
     }
     let rule = &report.0["gate"]["rules"][0];
     assert_eq!(rule["result"], "inconclusive", "{rule}");
-    assert!(rule["reason"].as_str().unwrap().ends_with("few_labels"), "{rule}");
+    assert!(
+        rule["reason"].as_str().unwrap().ends_with("few_labels"),
+        "{rule}"
+    );
     let page = place.read("run/report/report.md");
-    assert!(page.contains("labelled trials: 24 in new, 24 in old"), "{page}");
-    assert!(page.contains("too few labels of this run to decide by"), "{page}");
+    assert!(
+        page.contains("labelled trials: 24 in new, 24 in old"),
+        "{page}"
+    );
+    assert!(
+        page.contains("too few labels of this run to decide by"),
+        "{page}"
+    );
 
     std::fs::remove_dir_all(place.path("run/labels")).unwrap();
     place.expect(0, "label-sample run -n 25");
@@ -503,19 +512,31 @@ fn a_gate_needs_fifty_labelled_trials() {
 fn a_difference_without_labelled_pairs_says_what_it_needs() {
     let place = recorded(120);
     certify(&place);
-    place.expect(0, "judge run --verdicts verdicts.csv --certificate gold/certificates/calibration.json");
+    place.expect(
+        0,
+        "judge run --verdicts verdicts.csv --certificate gold/certificates/calibration.json",
+    );
     place.expect(3, "compare run");
     let report = place.report("run");
     let why = &report.comparison("tone.rate")["reason"];
     assert_eq!(why, "pairs_not_labelled");
-    assert_eq!(report.0["gate"]["rules"][0]["reason"], "inconclusive: pairs_not_labelled");
+    assert_eq!(
+        report.0["gate"]["rules"][0]["reason"],
+        "inconclusive: pairs_not_labelled"
+    );
     let page = place.read("run/report/report.md");
-    assert!(page.contains("labels of people on both arms' outputs of the same tasks"), "{page}");
+    assert!(
+        page.contains("labels of people on both arms' outputs of the same tasks"),
+        "{page}"
+    );
     assert!(!page.contains("does not identify the rate"), "{page}");
 
     place.expect(0, "label-sample run --quota-by tone -n 20");
     fill(&place);
-    place.expect(0, "judge run --verdicts verdicts.csv --labels run/labels/labels.csv");
+    place.expect(
+        0,
+        "judge run --verdicts verdicts.csv --labels run/labels/labels.csv",
+    );
     place.expect(3, "compare run");
     let why = place.report("run").comparison("tone.rate")["reason"].clone();
     assert_eq!(why, "pairs_labelled_by_quota");
@@ -525,13 +546,25 @@ fn a_difference_without_labelled_pairs_says_what_it_needs() {
 fn recorded_verdicts_that_are_all_lost_leave_the_gate_undecided() {
     let place = recorded(20);
     let verdicts = place.read("verdicts.csv");
-    let lost = verdicts.replace(",pass", ",unparsable").replace(",fail", ",unparsable");
+    let lost = verdicts
+        .replace(",pass", ",unparsable")
+        .replace(",fail", ",unparsable");
     place.write("lost.csv", lost);
     let done = place.expect(0, "judge run --verdicts lost.csv --scale binary:fail,pass");
-    assert!(done.stderr.contains("80 of 80 answers of the judge cannot be used (80 unparsable)"), "{done:#?}");
+    assert!(
+        done.stderr
+            .contains("80 of 80 answers of the judge cannot be used (80 unparsable)"),
+        "{done:#?}"
+    );
     place.expect(4, "compare run");
-    assert_eq!(place.report("run").comparison("tone.rate")["reason"], "missing_high");
-    assert_eq!(place.report("run").0["judges"][0]["unusable"]["unparsable"], 80);
+    assert_eq!(
+        place.report("run").comparison("tone.rate")["reason"],
+        "missing_high"
+    );
+    assert_eq!(
+        place.report("run").0["judges"][0]["unusable"]["unparsable"],
+        80
+    );
 }
 
 #[test]

@@ -203,7 +203,9 @@ fn put(
     say_certificate(store, &judge, given, pin.as_deref(), talk)?;
     let lost = lost(verdicts);
     let notices: Vec<Notice> = lost.into_iter().collect();
-    notices.iter().for_each(|n| talk(&format!("{name}: {}", n.detail)));
+    notices
+        .iter()
+        .for_each(|n| talk(&format!("{name}: {}", n.detail)));
     let stored = store.put_judged(&JudgeInput {
         judge: &judge,
         scale,

@@ -42,7 +42,9 @@ pub(in crate::app) fn labels_of_run(
 fn without_key(file: &Path) -> Error {
     let key = file.with_file_name("key.csv");
     let message = match key.exists() {
-        true => "no label says which trial it is of, and `key.csv` beside it knows none of its items",
+        true => {
+            "no label says which trial it is of, and `key.csv` beside it knows none of its items"
+        }
         false => "`key.csv` is not beside the labels, so nobody knows which trials they are of",
     };
     Error::input(message).in_file(file).hint(

@@ -62,7 +62,9 @@ pub(super) fn asked(
 
 fn models(session: &Session) -> Vec<String> {
     let asked = session.asked();
-    let endpoints = asked.iter().filter_map(|judge| judge.spec.endpoint.as_ref());
+    let endpoints = asked
+        .iter()
+        .filter_map(|judge| judge.spec.endpoint.as_ref());
     endpoints.map(|endpoint| endpoint.model.clone()).collect()
 }
 
@@ -83,6 +85,8 @@ pub(super) fn lost(found: &LiveJudged) -> Option<Notice> {
     let example = example.map_or(String::new(), |e| format!("; the first: {e}"));
     Some(Notice::with(
         "verdicts_lost",
-        format!("{words}{example}. Judge the run again with the same command: what was answered is kept, and only the rest is asked"),
+        format!(
+            "{words}{example}. Judge the run again with the same command: what was answered is kept, and only the rest is asked"
+        ),
     ))
 }

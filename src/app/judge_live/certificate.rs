@@ -109,7 +109,10 @@ impl Work<'_> {
         let verdicts = match asked {
             // A judge that answers no canary is none of which anybody knows that it is still the same.
             Err(error) if error.kind() == ErrorKind::Io => {
-                self.say("canary_unanswered", &format!("the canary was not answered: {error}"));
+                self.say(
+                    "canary_unanswered",
+                    &format!("the canary was not answered: {error}"),
+                );
                 return Ok(canary::unanswered(drawn.len() as u64));
             }
             asked => asked?,

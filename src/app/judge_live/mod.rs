@@ -93,7 +93,10 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     }
     let certificate = work.certificate(command, examined.as_ref())?;
     work.say_injections();
-    let before = store.asked()?.into_iter().find(|(name, _)| *name == judge.key());
+    let before = store
+        .asked()?
+        .into_iter()
+        .find(|(name, _)| *name == judge.key());
     let kept = asked::asked(&session, &found, &certificate, before.map(|(_, kept)| kept));
     found.notices.extend(asked::lost(&found));
     if judge.is_pairwise() {
@@ -141,11 +144,7 @@ fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Cali
 }
 
 /// Labels of trials of the run, before anybody is asked: a sheet that nobody filled costs nothing.
-fn labels(
-    command: &LiveJudgeCommand,
-    judge: &Judge,
-    talk: &mut Talk,
-) -> Result<Option<LabelSet>> {
+fn labels(command: &LiveJudgeCommand, judge: &Judge, talk: &mut Talk) -> Result<Option<LabelSet>> {
     let Some(file) = &command.labels else {
         return Ok(None);
     };

@@ -105,14 +105,21 @@ fn short(
     }
     let mut pools: BTreeMap<(u16, &str), usize> = BTreeMap::new();
     for drawing in drawn {
-        *pools.entry((table.arm[drawing.row], &drawing.stratum)).or_default() += 1;
+        *pools
+            .entry((table.arm[drawing.row], &drawing.stratum))
+            .or_default() += 1;
     }
     let few: Vec<String> = pools
         .iter()
         .filter(|(_, n)| **n < asked)
         .map(|((arm, stratum), n)| format!("{n} of {} {stratum}", table.arms[usize::from(*arm)]))
         .collect();
-    (!few.is_empty()).then(|| format!("{asked} trials of each were asked for, and the run gives {}", few.join(", ")))
+    (!few.is_empty()).then(|| {
+        format!(
+            "{asked} trials of each were asked for, and the run gives {}",
+            few.join(", ")
+        )
+    })
 }
 
 fn how(command: &SampleCommand, table: &ScoreTable) -> Result<Draw> {

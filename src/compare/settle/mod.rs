@@ -46,9 +46,13 @@ pub fn settle(found: &Contrasted, question: &Question) -> Option<Settle> {
     }
     let first = clauses.first()?;
     let tasks = first.tasks;
-    let said: Vec<String> = clauses.iter().enumerate().map(|(at, c)| c.said(at)).collect();
+    let said: Vec<String> = clauses
+        .iter()
+        .enumerate()
+        .map(|(at, c)| c.said(at))
+        .collect();
     let text = format!(
-        "{} (power .80, spread as seen in these {} tasks, same trials per task)",
+        "{} (power .80, spread as seen in these {} tasks, same trials per task).",
         said.join("; "),
         found.tasks
     );
@@ -149,7 +153,7 @@ fn at_least(found: &Contrasted, question: &Question) -> Option<Settle> {
     };
     let tasks = tasks_needed(need, question.level).ok()?.tasks;
     let text = format!(
-        "at least {tasks} tasks: fewer cannot show a margin of {margin} even if they all agree (the spread between tasks is not known from {})",
+        "at least {tasks} tasks: fewer cannot show a margin of {margin} even if they all agree (the spread between tasks is not known from {}).",
         found.tasks
     );
     Some(Settle {

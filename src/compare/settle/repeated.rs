@@ -18,8 +18,14 @@ use crate::stats::special::t_quantile;
 pub(super) fn fewest(found: &Contrasted, question: &Question) -> Option<(u64, Word)> {
     let decided = |tasks: u64| {
         let limits = limits(found, question, tasks)?;
-        let theta = theta(limits, question.metric.contrast(), question.metric.direction());
-        let margin = question.margin.map(|m| super::scale_margin(m, question.metric));
+        let theta = theta(
+            limits,
+            question.metric.contrast(),
+            question.metric.direction(),
+        );
+        let margin = question
+            .margin
+            .map(|m| super::scale_margin(m, question.metric));
         Some(word(theta, margin, true).word).filter(|word| *word != Word::Inconclusive)
     };
     let mut open = found.tasks as u64;
@@ -47,9 +53,12 @@ pub(super) fn fewest(found: &Contrasted, question: &Question) -> Option<(u64, Wo
 fn limits(found: &Contrasted, question: &Question, tasks: u64) -> Option<Limits> {
     let times = tasks as f64 / found.tasks as f64;
     match question.metric.contrast() {
-        Contrast::Difference => {
-            bp_hall_repeated(found.sample.as_ref()?, times, question.level, question.strict)
-        }
+        Contrast::Difference => bp_hall_repeated(
+            found.sample.as_ref()?,
+            times,
+            question.level,
+            question.strict,
+        ),
         // The jackknife's standard error and degrees of freedom at another number of effective tasks.
         Contrast::Ratio => {
             let n_c = found.n_c? * times;

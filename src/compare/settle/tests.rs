@@ -111,12 +111,17 @@ fn a_number_that_the_run_has_is_not_printed() {
     for tasks in [18, 90, 180, 360] {
         let score = |i: usize, lost: bool| f64::from(u8::from(!lost || i % 18 > 4));
         let a: Vec<f64> = (0..tasks).map(|i| score(i, i % 18 < 2)).collect();
-        let b: Vec<f64> = (0..tasks).map(|i| score(i, (2..5).contains(&(i % 18)))).collect();
+        let b: Vec<f64> = (0..tasks)
+            .map(|i| score(i, (2..5).contains(&(i % 18))))
+            .collect();
         let found = contrasted(&a, &b);
         let Some(settled) = settle(&found, &question(&metric, Some(0.05))) else {
             continue;
         };
-        let numbers = settled.text.split(' ').filter_map(|w| w.parse::<usize>().ok());
+        let numbers = settled
+            .text
+            .split(' ')
+            .filter_map(|w| w.parse::<usize>().ok());
         // The last number is that of the run itself.
         let numbers: Vec<usize> = numbers.collect();
         let (own, needed) = numbers.split_last().unwrap();

@@ -104,7 +104,10 @@ impl QualityCells {
     }
 
     /// Labelled trials that were drawn in a known way.
-    pub(super) fn drawn<'a>(&'a self, tasks: &'a [usize]) -> impl Iterator<Item = (&'a JudgedTrial, Drawn)> {
+    pub(super) fn drawn<'a>(
+        &'a self,
+        tasks: &'a [usize],
+    ) -> impl Iterator<Item = (&'a JudgedTrial, Drawn)> {
         tasks
             .iter()
             .flat_map(|&t| &self.judged[t])

@@ -44,7 +44,9 @@ pub(super) fn too_few_at_a_level(tasks: &[JudgedTask], weights: &[f64]) -> Optio
         let labelled = tasks.iter().filter(at_it).count();
         let too_few = above(weight, NEGLIGIBLE * total) && labelled < FEWEST_AT_A_LEVEL;
         too_few.then(|| {
-            format!("{labelled} of {FEWEST_AT_A_LEVEL} labels at answer {level} (from 0) of the judge")
+            format!(
+                "{labelled} of {FEWEST_AT_A_LEVEL} labels at answer {level} (from 0) of the judge"
+            )
         })
     })
 }

@@ -15,13 +15,15 @@ pub(super) struct Pair {
     candidate: String,
     /// Headline, primary and ruled metrics over all tasks.
     main: Vec<ComparisonLine>,
-    /// Sentences that the lines point to by letter.
+    /// Sentences that these lines point to by letter; each table has its own.
     notes: Vec<Note>,
     settle: Vec<SettleLine>,
     /// Other metrics over all tasks.
     further: Vec<ComparisonLine>,
+    further_notes: Vec<Note>,
     /// Headline metrics by segment.
     segments: Vec<ComparisonLine>,
+    segment_notes: Vec<Note>,
 }
 
 /// One comparison.
@@ -83,19 +85,25 @@ fn pair(lookup: &Lookup<'_>, (baseline, candidate): (&str, &str)) -> Pair {
     let (mut main, further): (Vec<_>, Vec<_>) =
         whole.into_iter().partition(|row| is_main(lookup, row));
     main.sort_by_key(|row| row.dimension);
-    let mut notes = vec![];
-    let mut lines = |rows: &[&ComparisonRow]| -> Vec<ComparisonLine> {
-        let rows = rows.iter();
-        rows.map(|row| line(lookup, row, &mut notes)).collect()
+    let table = |rows: &[&ComparisonRow]| -> (Vec<ComparisonLine>, Vec<Note>) {
+        let mut notes = vec![];
+        let lines = rows.iter().map(|row| line(lookup, row, &mut notes));
+        (lines.collect(), notes)
     };
+    let settle = main.iter().filter_map(|row| settle(row)).collect();
+    let (main, notes) = table(&main);
+    let (further, further_notes) = table(&further);
+    let (segments, segment_notes) = table(&parts);
     Pair {
         baseline: baseline.to_owned(),
         candidate: candidate.to_owned(),
-        main: lines(&main),
-        further: lines(&further),
-        segments: lines(&parts),
-        settle: main.iter().filter_map(|row| settle(row)).collect(),
+        main,
         notes,
+        settle,
+        further,
+        further_notes,
+        segments,
+        segment_notes,
     }
 }
 

@@ -72,7 +72,11 @@ fn line(what: &'static str, value: String) -> JudgeLine {
 }
 
 fn certificate(row: &CertificateRow) -> String {
-    let reasons: Vec<String> = row.reasons.iter().map(|code| words::certificate(code)).collect();
+    let reasons: Vec<String> = row
+        .reasons
+        .iter()
+        .map(|code| words::certificate(code))
+        .collect();
     let why = match reasons.is_empty() {
         true => String::new(),
         false => format!(": {}", reasons.join("; ")),
@@ -93,8 +97,14 @@ fn certificate(row: &CertificateRow) -> String {
 }
 
 fn models(row: &JudgeRow) -> String {
-    let models = row.asked.as_ref().map_or("not recorded".to_owned(), |a| a.models.join(", "));
-    let pin = row.pin.as_deref().map_or("no pin", |pin| pin.get(..12).unwrap_or(pin));
+    let models = row
+        .asked
+        .as_ref()
+        .map_or("not recorded".to_owned(), |a| a.models.join(", "));
+    let pin = row
+        .pin
+        .as_deref()
+        .map_or("no pin", |pin| pin.get(..12).unwrap_or(pin));
     let drift = match &row.asked {
         Some(asked) if asked.drift => "; another model than the pinned one answered",
         Some(_) => "; no reply came from another model",
@@ -136,8 +146,13 @@ fn labels(labels: &BTreeMap<String, u64>) -> String {
 }
 
 fn canary(asked: &AskedJudge) -> String {
-    let withdrawn = asked.withdrawn.as_deref().filter(|code| code.starts_with("canary"));
-    let why = withdrawn.map_or(String::new(), |code| format!(": {}", words::certificate(code)));
+    let withdrawn = asked
+        .withdrawn
+        .as_deref()
+        .filter(|code| code.starts_with("canary"));
+    let why = withdrawn.map_or(String::new(), |code| {
+        format!(": {}", words::certificate(code))
+    });
     match &asked.canary {
         None => "no labelled item was judged again".to_owned(),
         Some(CanaryRow { items: 0, .. }) => format!("there was no item to judge again{why}"),
@@ -268,7 +283,10 @@ mod tests {
     #[test]
     fn recorded_verdicts_and_no_judges_say_so() {
         let text = page(row("refused", &["judge_near_chance"], None));
-        assert!(text.contains("refused: the judge is too close to chance"), "{text}");
+        assert!(
+            text.contains("refused: the judge is too close to chance"),
+            "{text}"
+        );
         assert!(text.contains("its verdicts were recorded"), "{text}");
         let none = crate::report::markdown::render(&fixture::airline(), &[]).unwrap();
         assert!(!none.contains("## Judges"), "{none}");

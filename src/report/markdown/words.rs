@@ -194,7 +194,10 @@ const REASONS: &[(&str, &str)] = &[
         "calibration_does_not_transport",
         "the judge's error rates, measured elsewhere, do not fit this run",
     ),
-    ("no_certificate", "the judge has no certificate that holds for this run"),
+    (
+        "no_certificate",
+        "the judge has no certificate that holds for this run",
+    ),
     (
         "certificate_expired",
         "the certificate is of another version of the judge",
@@ -228,10 +231,7 @@ pub(super) fn certificate(code: &str) -> String {
 }
 
 const CERTIFICATES: &[(&str, &str)] = &[
-    (
-        "canary_shift",
-        "its answers to the labelled items shifted",
-    ),
+    ("canary_shift", "its answers to the labelled items shifted"),
     (
         "canary_unusable",
         "too few of the labelled items that were judged again got a usable answer",
@@ -240,16 +240,19 @@ const CERTIFICATES: &[(&str, &str)] = &[
         "canary_missing",
         "no labelled item was judged again (--canary), so nobody knows whether it still is the judge that was examined",
     ),
-    (
-        "model_drift",
-        "another model than the pinned one answered",
-    ),
+    ("model_drift", "another model than the pinned one answered"),
     ("too_few_labels", "too few labels"),
     ("no_thresholds", "no threshold was declared"),
-    ("not_test_split", "it was examined on items that prompts were tuned on"),
+    (
+        "not_test_split",
+        "it was examined on items that prompts were tuned on",
+    ),
     ("missing_high", "too many of its answers could not be used"),
     ("constant_judge", "it always answers the same"),
-    ("judge_inverted", "it answers the opposite of what people say"),
+    (
+        "judge_inverted",
+        "it answers the opposite of what people say",
+    ),
 ];
 
 /// A warning in one sentence.
@@ -305,10 +308,7 @@ const NOTICES: &[(&str, &str)] = &[
         "not_corrected",
         "The judge's own rate, which nobody corrected.",
     ),
-    (
-        "rescaled_to_unit",
-        "Scores are rescaled to 0 to 1.",
-    ),
+    ("rescaled_to_unit", "Scores are rescaled to 0 to 1."),
     (
         "few_tasks",
         "Under 50 tasks, labels of several trials per task say more.",

@@ -38,9 +38,7 @@ impl BpHall {
         let n = n_c * times + 2.0;
         // Σ a^k over the copies of a unit of mass a is times·(a/times)^k.
         let moment = |centre: f64, k: i32| {
-            let of = |(d, a, copies): (f64, f64, f64)| {
-                copies * (a / copies * (d - centre)).powi(k)
-            };
+            let of = |(d, a, copies): (f64, f64, f64)| copies * (a / copies * (d - centre)).powi(k);
             let units = differences.iter().zip(weights);
             let units = units.map(|(&d, w)| (d, w * n_c * times / n, times));
             let pseudo = [(1.0, 1.0 / n, 1.0), (-1.0, 1.0 / n, 1.0)];
@@ -208,12 +206,7 @@ pub fn bp_hall(sample: &Paired, level: Level, strict: bool) -> DifferenceEstimat
 
 /// The limits of [`bp_hall`] if every unit came `times` over: what a larger run would show if nothing but
 /// its size changed. `None` without units.
-pub fn bp_hall_repeated(
-    sample: &Paired,
-    times: f64,
-    level: Level,
-    strict: bool,
-) -> Option<Limits> {
+pub fn bp_hall_repeated(sample: &Paired, times: f64, level: Level, strict: bool) -> Option<Limits> {
     let units = &sample.units;
     let once = (&sample.unit_means, &units.unit_weights);
     let moments = BpHall::repeated(once.0, once.1, units.n_c, times)?;

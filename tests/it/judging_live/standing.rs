@@ -54,62 +54,106 @@ fn losing_every_verdict_is_as_undecidable_as_losing_some() {
 }
 
 #[test]
-fn a_provider_that_fails_is_named_by_its_own_code() {
+fn a_provider_that_fails_is_named_by_its_own_code_and_the_rest_is_asked_later() {
     let place = Place::new();
-    talk(&place, 12, BOTH, graded);
-    // The first question is answered, and after some more the provider breaks.
-    let model = errs(MODEL, 1.0, 1.0);
-    let endpoint = Endpoint::start(&place, &model);
+    talk(&place, 12, BOTH, |arm, i| match (arm, i) {
+        ("challenger-b", 3 | 7) => format!("answer {i}, troubled"),
+        _ => format!("answer {i}, grade: good"),
+    });
+    let script = |trouble: serde_json::Value| {
+        let answers = json!({"default": {"turns": [{"say": said("pass"), "cases": [trouble]}]}});
+        format!("  {MODEL}: {answers}\n")
+    };
+    let broken =
+        script(json!({"when": "'troubled' in user", "say": "-", "error": {"status": 500}}));
+    let endpoint = Endpoint::start(&place, &broken);
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
-    place.expect(0, "judge run --judge judge.yaml --concurrency 1");
-    let kept = place.read("run/judging/replies.jsonl");
-    let half: String = kept.lines().take(12).map(|l| format!("{l}\n")).collect();
+    let done = place.expect(0, "judge run --judge judge.yaml");
+    let lost = "2 of 24 answers of the judge cannot be used (2 server_error)";
+    assert!(done.stderr.contains(lost), "{done:#?}");
+    assert!(
+        done.stderr.contains("; the first: challenger-b/t00"),
+        "{done:#?}"
+    );
+    place.expect(4, "compare run");
+    let page = place.read("run/report/report.md");
+    assert!(page.contains("unusable answers: 2 server error"), "{page}");
+
     let port = endpoint.port.to_string();
     drop(endpoint);
-    place.write("run/judging/replies.jsonl", half);
-    let broken = json!({"default": {"turns": [{"say": said("pass"), "cases": [
-        {"when": "true", "error": {"status": 500}}]}]}});
-    let script = format!("  {MODEL}: {broken}\n");
-    let _broken = Endpoint::with(&place, &script, &["--port", &port], &[]);
-    let done = place.assize("judge run --judge judge.yaml --concurrency 1");
-    assert!(done.stderr.contains("does not answer"), "{done:#?}");
+    let mended = script(json!({"when": "'troubled' in user", "say": said("fail")}));
+    let _mended = Endpoint::with(&place, &mended, &["--port", &port], &[]);
+    let done = place.expect(0, "judge run --judge judge.yaml");
+    assert!(
+        done.stderr.contains("22 kept from before, 2 calls"),
+        "{done:#?}"
+    );
+    assert!(!done.stderr.contains("cannot be used"), "{done:#?}");
+    place.expect(3, "compare run");
+    assert_eq!(notice(&place, "verdicts_lost"), None);
 }
 
 #[test]
 fn what_a_certificate_means_is_said_before_anybody_is_asked() {
     let place = Place::new();
     talk(&place, 20, OUTCOME, graded);
-    let endpoint = Endpoint::with(&place, &errs(MODEL, 1.0, 1.0), &["--record", "asked.jsonl"], &[]);
+    let endpoint = Endpoint::with(
+        &place,
+        &errs(MODEL, 1.0, 1.0),
+        &["--record", "asked.jsonl"],
+        &[],
+    );
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
     gold(&place, "small", 12, plain);
-    place.expect(1, "calibrate judge.yaml --labels small/labels.csv --out small/out");
+    place.expect(
+        1,
+        "calibrate judge.yaml --labels small/labels.csv --out small/out",
+    );
     gold(&place, "gold", 120, plain);
-    place.expect(0, "calibrate judge.yaml --labels gold/labels.csv --out gold/out");
+    place.expect(
+        0,
+        "calibrate judge.yaml --labels gold/labels.csv --out gold/out",
+    );
 
     let none = place.expect(0, "judge run --judge judge.yaml");
-    assert!(none.stderr.contains("`tone@1` has no certificate"), "{none:#?}");
+    assert!(
+        none.stderr.contains("`tone@1` has no certificate"),
+        "{none:#?}"
+    );
     let small = "--certificate small/out/calibration.json --canary small/labels.csv";
     let refused = place.expect(0, &format!("judge run --judge judge.yaml {small}"));
     assert!(
-        refused.stderr.contains("was refused (12 items") && refused.stderr.contains("`uncalibrated`"),
+        refused.stderr.contains("was refused (12 items")
+            && refused.stderr.contains("`uncalibrated`"),
         "{refused:#?}"
     );
     let good = "--certificate gold/out/calibration.json --canary gold/labels.csv";
     let passed = place.expect(0, &format!("judge run --judge judge.yaml {good}"));
-    assert!(passed.stderr.contains("passed (120 items of `gold`"), "{passed:#?}");
+    assert!(
+        passed.stderr.contains("passed (120 items of `gold`"),
+        "{passed:#?}"
+    );
     // The canary is asked anew in each run, whatever is kept of the run's own questions.
     let before = recorded(&place, "asked.jsonl").len();
     let again = place.expect(0, &format!("judge run --judge judge.yaml {good}"));
-    assert_eq!(recorded(&place, "asked.jsonl").len(), before + 20, "{again:#?}");
+    assert_eq!(
+        recorded(&place, "asked.jsonl").len(),
+        before + 20,
+        "{again:#?}"
+    );
     let kept = place.expect(0, "judge run --judge judge.yaml");
     assert!(
-        kept.stderr.contains("stays in force; it passed (120 items of `gold`"),
+        kept.stderr
+            .contains("stays in force; it passed (120 items of `gold`"),
         "{kept:#?}"
     );
     place.assize("compare run");
     let row = place.report("run").0["judges"][0].clone();
     assert_eq!(
-        (&row["certificate"]["standing"], &row["asked"]["canary"]["items"]),
+        (
+            &row["certificate"]["standing"],
+            &row["asked"]["canary"]["items"]
+        ),
         (&json!("holds"), &json!(20)),
         "{row}"
     );
@@ -123,7 +167,10 @@ fn what_a_certificate_means_is_said_before_anybody_is_asked() {
         assert!(page.contains(said), "{said}: {page}");
     }
     let csv = place.read("run/report/judges.csv");
-    assert!(csv.starts_with("run,judge,pin,models,certificate,"), "{csv}");
+    assert!(
+        csv.starts_with("run,judge,pin,models,certificate,"),
+        "{csv}"
+    );
     assert_eq!(csv.lines().count(), 2);
     place.expect(0, "verify run");
 }
@@ -135,7 +182,10 @@ fn a_canary_that_nobody_can_use_withdraws_the_certificate() {
     let endpoint = Endpoint::start(&place, &errs(MODEL, 1.0, 1.0));
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
     gold(&place, "gold", 120, plain);
-    place.expect(0, "calibrate judge.yaml --labels gold/labels.csv --out gold/out");
+    place.expect(
+        0,
+        "calibrate judge.yaml --labels gold/labels.csv --out gold/out",
+    );
     place.expect(0, "judge run --judge judge.yaml");
     let certified = "judge run --judge judge.yaml --certificate gold/out/calibration.json --canary gold/labels.csv";
     let standing = |place: &Place| {
@@ -147,9 +197,15 @@ fn a_canary_that_nobody_can_use_withdraws_the_certificate() {
 
     // No usable verdict of the examination is left to compare with.
     let verdicts = place.read("gold/out/verdicts.jsonl");
-    place.write("gold/out/verdicts.jsonl", "{\"item\": \"g0\", \"judge\": \"tone@1\", \"verdict\": null}\n");
+    place.write(
+        "gold/out/verdicts.jsonl",
+        "{\"item\": \"g0\", \"judge\": \"tone@1\", \"verdict\": null}\n",
+    );
     let done = place.expect(0, certified);
-    assert!(done.stderr.contains("canary_unusable: no labelled item"), "{done:#?}");
+    assert!(
+        done.stderr.contains("canary_unusable: no labelled item"),
+        "{done:#?}"
+    );
     assert_eq!(standing(&place), withdrawn);
 
     place.write("gold/out/verdicts.jsonl", verdicts);
@@ -160,7 +216,10 @@ fn a_canary_that_nobody_can_use_withdraws_the_certificate() {
     drop(endpoint);
     let silent = Endpoint::with(&place, &prose(), &["--port", &port], &[]);
     let done = place.expect(0, certified);
-    assert!(done.stderr.contains("canary_unusable: none of 20 canaries"), "{done:#?}");
+    assert!(
+        done.stderr.contains("canary_unusable: none of 20 canaries"),
+        "{done:#?}"
+    );
     assert_eq!(standing(&place), withdrawn);
     assert!(notice(&place, "canary_unusable").is_some());
     let page = json_of(&place, "run/judging/tone@1.json");
@@ -176,16 +235,27 @@ fn a_canary_that_nobody_can_use_withdraws_the_certificate() {
 fn an_unfilled_sheet_costs_nothing() {
     let place = Place::new();
     talk(&place, 12, OUTCOME, graded);
-    let endpoint = Endpoint::with(&place, &errs(MODEL, 1.0, 1.0), &["--record", "asked.jsonl"], &[]);
+    let endpoint = Endpoint::with(
+        &place,
+        &errs(MODEL, 1.0, 1.0),
+        &["--record", "asked.jsonl"],
+        &[],
+    );
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
     let short = place.expect(0, "label-sample run -n 500");
     assert!(
-        short.stderr.contains("500 tasks were asked for, and the run has 12"),
+        short
+            .stderr
+            .contains("500 tasks were asked for, and the run has 12"),
         "{short:#?}"
     );
-    let empty = place.expect(2, "judge run --judge judge.yaml --labels run/labels/sheet.csv");
+    let empty = place.expect(
+        2,
+        "judge run --judge judge.yaml --labels run/labels/sheet.csv",
+    );
     assert!(
-        empty.error().contains("none of the 24 rows has a label") && empty.error().contains("column `label`"),
+        empty.error().contains("none of the 24 rows has a label")
+            && empty.error().contains("column `label`"),
         "{empty:#?}"
     );
     assert!(recorded(&place, "asked.jsonl").is_empty());
@@ -199,13 +269,19 @@ fn an_unfilled_sheet_costs_nothing() {
         })
         .collect();
     place.write("run/labels/sheet.csv", filled.join("\n"));
-    let some = place.expect(0, "judge run --judge judge.yaml --labels run/labels/sheet.csv");
+    let some = place.expect(
+        0,
+        "judge run --judge judge.yaml --labels run/labels/sheet.csv",
+    );
     assert!(some.stderr.contains("labels: 5 of 24 rows"), "{some:#?}");
 
     place.write("away/sheet.csv", place.read("run/labels/sheet.csv"));
     let away = place.expect(2, "judge run --judge judge.yaml --labels away/sheet.csv");
     assert_eq!(away.error().matches("key.csv").count(), 2, "{away:#?}");
-    assert!(away.error().contains("`key.csv` is not beside the labels"), "{away:#?}");
+    assert!(
+        away.error().contains("`key.csv` is not beside the labels"),
+        "{away:#?}"
+    );
 }
 
 #[test]
