@@ -147,6 +147,12 @@ pub(super) fn http_client(
 fn key(owner: &str, name: &str, keys: &Keys) -> Result<String> {
     let found = keys(name).filter(|key| !key.trim().is_empty());
     found.ok_or_else(|| {
+        if looks_like_a_key(name) {
+            return Error::input(format!(
+                "{owner} takes its key from a variable that is not set, and whose name looks like a key"
+            ))
+            .hint("give the name of the variable, such as OPENAI_API_KEY, never the key itself");
+        }
         Error::input(format!(
             "{owner} takes its key from the variable {name}, which is not set"
         ))
@@ -154,6 +160,13 @@ fn key(owner: &str, name: &str, keys: &Keys) -> Result<String> {
             "export {name}=…, or name another variable with `api_key_env`"
         ))
     })
+}
+
+/// Whether what should name a variable may be a key that was pasted in its place, and must not be repeated.
+/// Names of variables are words, mostly in capitals.
+fn looks_like_a_key(name: &str) -> bool {
+    let any = |of: fn(&u8) -> bool| name.bytes().filter(of).count();
+    name.len() >= 20 && any(u8::is_ascii_digit) >= 2 && any(u8::is_ascii_lowercase) >= 2
 }
 
 /// Refuses a cost limit that could not be kept.

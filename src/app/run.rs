@@ -9,7 +9,6 @@ use crate::base::{Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
 use crate::model::arm::Arm;
-use crate::model::report::PreflightRow;
 use crate::model::suite::Suite;
 use crate::model::trial::Boundary;
 use crate::plan::{self, PlanOptions};
@@ -94,7 +93,10 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
     let stopped = match ran {
-        Ran::Unanswered(arms) => return report::write_unanswered(&store, arms, talk),
+        Ran::Unanswered => {
+            let choices = PlanOptions::default();
+            return report::write(vec![&store], &choices, folder.join("report"), talk);
+        }
         Ran::Ended(stopped) => stopped,
     };
     let choices = PlanOptions::default();
@@ -140,8 +142,8 @@ fn broken(decided: &Decided) -> Option<String> {
 enum Ran {
     /// They were run; with the reason if the run stopped early.
     Ended(Option<String>),
-    /// None was begun, because these arms did not answer.
-    Unanswered(Vec<PreflightRow>),
+    /// None was begun, because some arm did not answer.
+    Unanswered,
 }
 
 /// Runs the live trials that are missing.
@@ -187,7 +189,8 @@ fn execute(
             watch(&ExecEvent::Ended {
                 not_started: missing.count() as u64,
             });
-            return Ok(Ran::Unanswered(unanswered));
+            store.put_unanswered(&unanswered)?;
+            return Ok(Ran::Unanswered);
         }
     }
     watch(&started);
@@ -200,13 +203,12 @@ fn execute(
     };
     store.begin_session()?;
     let executed = live::run(store, job, watch)?;
-    store.end_session()?;
+    let stopped = executed.stopped.filter(|_| executed.not_started > 0);
+    store.end_session(stopped.as_deref())?;
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
     });
-    Ok(Ran::Ended(
-        executed.stopped.filter(|_| executed.not_started > 0),
-    ))
+    Ok(Ran::Ended(stopped))
 }
 
 /// A run that is ready to be filled.

@@ -227,7 +227,10 @@ fn missing(
             .clipped(-1.0, 1.0)
         })
     };
-    let unpaired = |t: usize| f64::from(a.judged[t].is_empty() || b.judged[t].is_empty());
+    // What a randomised schedule did not come to is not missing.
+    let begun = |t: usize| a.started[t] > 0 && b.started[t] > 0;
+    let unpaired =
+        |t: usize| f64::from(begun(t) && (a.judged[t].is_empty() || b.judged[t].is_empty()));
     MissingState {
         rate_a: a.missing_rate(&segment.tasks),
         rate_b: b.missing_rate(&segment.tasks),
@@ -482,7 +485,7 @@ pub(super) fn judge_rule(
     }
     let margin =
         margin.filter(|_| matches!(spec.rule, RuleKind::NonInferior | RuleKind::Equivalent));
-    let reason = objections(reason, locked, compared.input.status);
+    let reason = objections(comparing, reason, locked, compared.input.status);
     Ok(QualityRule {
         result,
         metric,
@@ -491,9 +494,9 @@ pub(super) fn judge_rule(
     })
 }
 
-fn objections(mut reason: String, locked: bool, status: Status) -> String {
+fn objections(comparing: &Comparing, mut reason: String, locked: bool, status: Status) -> String {
     if !locked {
-        reason.push_str("; not locked in the plan");
+        reason = format!("{reason}; {}", comparing.why_unlocked());
     }
     if status == Status::Exploratory {
         reason.push_str("; exploratory");
@@ -521,7 +524,7 @@ fn on_rate(
     let drop = tasks
         .iter()
         .zip(&weights)
-        .filter(|(t, _)| cells.judged[**t].is_empty());
+        .filter(|(t, _)| cells.started[**t] > 0 && cells.judged[**t].is_empty());
     let rate = cells.missing_rate(&tasks);
     let moved = |low: f64, high: f64| {
         limits.map(|l| {
@@ -578,7 +581,7 @@ fn on_rate(
         (_, _, Some(l)) => format!("interval [{:.4}, {:.4}]", l.lower, l.upper),
         _ => "no interval".to_owned(),
     };
-    reason = objections(reason, locked, found.status);
+    reason = objections(comparing, reason, locked, found.status);
     Ok(QualityRule {
         result,
         metric: column.metric(),
