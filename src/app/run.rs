@@ -202,7 +202,7 @@ fn execute(
         options,
     };
     store.begin_session()?;
-    let executed = live::run(store, job, watch)?;
+    let executed = live::run(store, job, talk, watch)?;
     let stopped = executed.stopped.filter(|_| executed.not_started > 0);
     store.end_session(stopped.as_deref())?;
     watch(&ExecEvent::Ended {
