@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::live::{self, Job, Keys, LiveOptions, Watch};
-use super::{Decided, Talk, grade, preflight, recorded, report, short_form};
+use super::{Decided, Talk, grade, preflight, recorded, report, resumed, short_form};
 use crate::base::{Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
@@ -59,7 +59,7 @@ pub struct Around<'a> {
 pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let Around { talk, watch, keys } = around;
     let prepared = match &options.resume {
-        Some(run) => Prepared::resume(run)?,
+        Some(run) => Prepared::resume(run, options, talk)?,
         None => Prepared::new(options)?,
     };
     let Prepared {
@@ -248,7 +248,8 @@ impl Prepared {
             .parent()
             .map(Path::to_path_buf)
             .unwrap_or_default();
-        store.remember_arms(&arms, &arms_dir)?;
+        let named = options.endpoints.is_none().then(|| load::absolute(&file));
+        store.remember_arms(&arms, &arms_dir, named.as_deref())?;
         Ok(Self {
             store,
             suite: Arc::new(suite),
@@ -258,14 +259,16 @@ impl Prepared {
         })
     }
 
-    fn resume(run: &Path) -> Result<Self> {
+    fn resume(run: &Path, options: &RunOptions, talk: &mut Talk) -> Result<Self> {
         let store = RunStore::open(run)?;
+        resumed::same_trials(&store, options.plan.trials)?;
         let Source::Folder(suite_dir) = store.plan_file().source.clone() else {
             return Err(Error::input(
                 "this run was imported from a table; there is nothing to run",
             )
             .in_file(run));
         };
+        resumed::same_suite(&suite_dir, &options.suite)?;
         let suite = super::suite_of_run(&store, None)?;
         if load::files_digest(&suite, &suite_dir)? != store.plan_file().plan.files {
             return Err(Error::input(
@@ -279,6 +282,11 @@ impl Prepared {
         })?;
         for arm in &arms {
             unedited(arm, &arms_dir)?;
+        }
+        if let Some(file) = store.arms_file()? {
+            resumed::edited_arms(&arms, &file)
+                .iter()
+                .for_each(|edited| talk(&format!("note: {edited}")));
         }
         Ok(Self {
             store,
