@@ -74,7 +74,11 @@ pub(super) fn stopped(evaluation: &Evaluation) -> Option<StoppedEarly> {
         evaluation.table.arm.iter().filter(own).count() as u64
     };
     let planned: u64 = evaluation.arms.iter().filter(live).map(planned).sum();
-    let store = evaluation.arms.iter().find(|a| a.info.name == *first)?.store;
+    let store = evaluation
+        .arms
+        .iter()
+        .find(|a| a.info.name == *first)?
+        .store;
     Some(StoppedEarly {
         started: planned - waiting.iter().map(|(_, waiting, _)| waiting).sum::<u64>(),
         planned,

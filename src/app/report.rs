@@ -49,6 +49,9 @@ pub fn write(
         let infrastructure = GateResult::Infrastructure;
         report.gate.result = infrastructure.as_str().to_owned();
         report.gate.exit_code = infrastructure.exit_code();
+        if let Some(stopped) = &mut report.stopped {
+            stopped.by = Some("an arm did not answer before it began".to_owned());
+        }
     }
     let samples = disagreements::samples(&evaluation)?;
     let judged = judge_disagreements::samples(&evaluation)?;

@@ -108,7 +108,11 @@ impl fmt::Display for Lost<'_> {
         };
         let causes: Vec<String> = self.causes.iter().map(cause).collect();
         let (arm, started) = (self.arm, self.started);
-        write!(f, "{arm}: {lost} of {started} trials ({})", causes.join(", "))
+        write!(
+            f,
+            "{arm}: {lost} of {started} trials ({})",
+            causes.join(", ")
+        )
     }
 }
 
