@@ -23,6 +23,8 @@ const MOST_OUTPUT: u64 = 16 << 20;
 const TOLD: usize = 600;
 /// How long output is awaited after the program has ended and its group was killed.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long a process that left its group may take to end by itself.
+const GRACE: Duration = Duration::from_millis(100);
 /// How often a program is started again that somebody is still writing.
 const BUSY: u32 = 20;
 
@@ -255,7 +257,7 @@ impl Escaped {
     /// Kills and names them, away from the threads that drive everybody's trials.
     async fn kill(&mut self) -> Vec<Survivor> {
         let (folder, group) = (self.folder.clone(), self.group);
-        let work = move || survivors::kill_left_of(&folder, group);
+        let work = move || survivors::kill_left_of(&folder, group, GRACE);
         let found = tokio::task::spawn_blocking(work).await;
         self.looked = true;
         found.unwrap_or_default()
@@ -265,7 +267,7 @@ impl Escaped {
 impl Drop for Escaped {
     fn drop(&mut self) {
         if !self.looked {
-            survivors::kill_left_of(&self.folder, self.group);
+            survivors::kill_left_of(&self.folder, self.group, Duration::ZERO);
         }
     }
 }

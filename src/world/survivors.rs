@@ -6,6 +6,7 @@
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpgid};
@@ -34,14 +35,28 @@ pub fn kill_left_in(scratch: &Path) -> Vec<Survivor> {
     killed(|folder| folder.starts_with(&within), None)
 }
 
-/// Kills the processes of one trial, and names them. Those of its command's own `group` are left out: they
-/// were killed together, and may take a moment to be gone.
-pub(super) fn kill_left_of(folder: &Path, group: Option<Pid>) -> Vec<Survivor> {
+/// Kills the processes of one trial that are still there after a moment of `grace`, and names them. Those of
+/// its command's own `group` are left out: they were killed together, and may take a moment to be gone.
+pub(super) fn kill_left_of(folder: &Path, group: Option<Pid>, grace: Duration) -> Vec<Survivor> {
     let wanted = folder.as_os_str().as_bytes();
-    killed(|found| found == wanted, group)
+    let ours = |found: &[u8]| found == wanted;
+    if !grace.is_zero() {
+        if alive(ours, group).is_empty() {
+            return vec![];
+        }
+        std::thread::sleep(grace);
+    }
+    killed(ours, group)
 }
 
 fn killed(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> {
+    let mut found = alive(is_ours, group);
+    // One may be gone by now, as we want it to be.
+    found.retain(|survivor| kill(survivor.id, Signal::SIGKILL).is_ok());
+    found
+}
+
+fn alive(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> {
     let mut found = vec![];
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -58,11 +73,8 @@ fn killed(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> 
             continue;
         }
         let name = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
-        // It may be gone by now, as we want it to be.
-        if kill(id, Signal::SIGKILL).is_ok() {
-            let name = name.trim().to_owned();
-            found.push(Survivor { id, name });
-        }
+        let name = name.trim().to_owned();
+        found.push(Survivor { id, name });
     }
     found
 }
