@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::Talk;
 use crate::base::{ArmId, Error, Result};
 use crate::exec::{
     ExecEvent, Executed, Execution, LiveArm, Sink, Stop, StoredTrial, Totals, execute,
@@ -18,9 +19,9 @@ use crate::model::plan::TrialSpec;
 use crate::model::suite::Suite;
 use crate::model::trial::{Boundary, LiveTrial};
 use crate::provider::script::{Script, ScriptedModel};
-use crate::provider::{Client, HttpClient, Secret, descriptors};
+use crate::provider::{Client, HttpClient, Secret, descriptors, echoes};
 use crate::store::{LiveWriter, RunStore};
-use crate::world::Stage;
+use crate::world::{Stage, kill_left_in};
 
 /// Trials that are stored at a time, at most.
 const BATCH: usize = 512;
@@ -139,7 +140,8 @@ pub(super) fn http_client(
         None => None,
     };
     // A key of a few letters stands in every text by chance.
-    secrets.extend(key.iter().filter(|key| key.len() >= 8).cloned());
+    let long = key.iter().filter(|key| key.len() >= 8);
+    secrets.extend(long.flat_map(|key| echoes(key.trim())));
     let client = HttpClient::new(chat, key.map(Secret::new))?;
     Ok(Client::Http(Box::new(client)))
 }
@@ -147,6 +149,12 @@ pub(super) fn http_client(
 fn key(owner: &str, name: &str, keys: &Keys) -> Result<String> {
     let found = keys(name).filter(|key| !key.trim().is_empty());
     found.ok_or_else(|| {
+        if looks_like_a_key(name) {
+            return Error::input(format!(
+                "{owner} takes its key from a variable that is not set, and whose name looks like a key"
+            ))
+            .hint("give the name of the variable, such as OPENAI_API_KEY, never the key itself");
+        }
         Error::input(format!(
             "{owner} takes its key from the variable {name}, which is not set"
         ))
@@ -154,6 +162,13 @@ fn key(owner: &str, name: &str, keys: &Keys) -> Result<String> {
             "export {name}=…, or name another variable with `api_key_env`"
         ))
     })
+}
+
+/// Whether what should name a variable may be a key that was pasted in its place, and must not be repeated.
+/// Names of variables are words, mostly in capitals.
+fn looks_like_a_key(name: &str) -> bool {
+    let any = |of: fn(&u8) -> bool| name.bytes().filter(of).count();
+    name.len() >= 20 && any(u8::is_ascii_digit) >= 2 && any(u8::is_ascii_lowercase) >= 2
 }
 
 /// Refuses a cost limit that could not be kept.
@@ -195,8 +210,13 @@ pub struct Job<'a> {
 ///
 /// If there are not enough file descriptors, or what comes back cannot be stored; what was stored
 /// before stays.
-pub fn run(store: &mut RunStore, job: Job, watch: &mut Watch) -> Result<Executed> {
+pub fn run(store: &mut RunStore, job: Job, talk: &mut Talk, watch: &mut Watch) -> Result<Executed> {
     descriptors(job.options.concurrency)?;
+    for left in kill_left_in(&scratch_of(store.dir())) {
+        talk(&format!(
+            "killed {left}, which a tool of an earlier execution of this run had left"
+        ));
+    }
     let scratch = scratch(store.dir())?;
     let execution = Execution {
         suite: job.suite.clone(),
@@ -249,11 +269,20 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
         .map_err(|e| Error::io(format!("cannot start the runtime: {e}")))
 }
 
+/// The folder in a run's folder where trials run.
+const SCRATCH: &str = "scratch";
+
 /// A folder for the worlds of trials; it goes when the run ends.
 struct Scratch(PathBuf);
 
+/// The same path whichever way the run's folder was named.
+fn scratch_of(run: &Path) -> PathBuf {
+    let run = run.canonicalize().unwrap_or_else(|_| load::absolute(run));
+    run.join(SCRATCH)
+}
+
 fn scratch(run: &Path) -> Result<Scratch> {
-    let dir = load::absolute(run).join("scratch");
+    let dir = scratch_of(run);
     match std::fs::create_dir_all(&dir) {
         Ok(()) => Ok(Scratch(dir)),
         Err(e) => Err(Error::io(format!("cannot make a folder for trials: {e}")).in_file(dir)),

@@ -2,7 +2,7 @@
 
 use super::evaluate::{EvaluatedArm, Evaluation};
 use crate::base::Result;
-use crate::model::report::{LiveRow, PromptCache};
+use crate::model::report::{LiveRow, PromptCache, StoppedEarly};
 use crate::model::score::RowState;
 use crate::stats::sum;
 use crate::store::CachedTrial;
@@ -61,6 +61,29 @@ fn median(sorted: Vec<f64>) -> Option<f64> {
             sorted[middle],
         )),
     }
+}
+
+/// How far the live arms came, if not to the end of their schedule.
+pub(super) fn stopped(evaluation: &Evaluation) -> Option<StoppedEarly> {
+    let waiting = not_started(evaluation);
+    let (first, ..) = waiting.first()?;
+    let live = |arm: &&EvaluatedArm| !arm.info.recorded;
+    let planned = |arm: &EvaluatedArm| {
+        let at = evaluation.arms.iter().position(|a| std::ptr::eq(a, arm));
+        let own = |a: &&u16| Some(usize::from(**a)) == at;
+        evaluation.table.arm.iter().filter(own).count() as u64
+    };
+    let planned: u64 = evaluation.arms.iter().filter(live).map(planned).sum();
+    let store = evaluation
+        .arms
+        .iter()
+        .find(|a| a.info.name == *first)?
+        .store;
+    Some(StoppedEarly {
+        started: planned - waiting.iter().map(|(_, waiting, _)| waiting).sum::<u64>(),
+        planned,
+        by: evaluation.stores[store].stopped_by().map(str::to_owned),
+    })
 }
 
 /// Live arms of which planned trials never started: name, how many, of how many.

@@ -22,6 +22,7 @@ mod live_facts;
 mod preflight;
 pub mod recorded;
 pub mod report;
+mod resumed;
 mod rules_of_report;
 pub mod run;
 mod short_form;

@@ -6,7 +6,6 @@ use super::evaluate::Evaluation;
 use super::{Decided, Talk, disagreements, judge_disagreements};
 use crate::base::{Error, ErrorKind, Result};
 use crate::compare::gate::GateResult;
-use crate::model::report::PreflightRow;
 use crate::plan::PlanOptions;
 use crate::report;
 use crate::store::{FileFolder, RunStore};
@@ -28,22 +27,8 @@ pub fn report(run: &Path, talk: &mut Talk) -> Result<Decided> {
     write(vec![&store], &PlanOptions::default(), folder, talk)
 }
 
-/// Writes the report of a run that was not begun because arms did not answer: whatever its rules say
-/// of what is stored, the gate says `infrastructure`.
-///
-/// # Errors
-///
-/// Those of [`write`].
-pub(super) fn write_unanswered(
-    store: &RunStore,
-    unanswered: Vec<PreflightRow>,
-    talk: &mut Talk,
-) -> Result<Decided> {
-    let evaluation = Evaluation::new(vec![store], &PlanOptions::default())?;
-    write_evaluated(&evaluation, unanswered, store.dir().join("report"), talk)
-}
-
-/// Evaluates one or two runs and writes every file of the report.
+/// Evaluates one or two runs and writes every file of the report. If arms did not answer when a run was to
+/// begin or to go on, the gate says `infrastructure`, whatever the rules say of what is stored.
 ///
 /// # Errors
 ///
@@ -54,25 +39,22 @@ pub fn write(
     folder: PathBuf,
     talk: &mut Talk,
 ) -> Result<Decided> {
-    write_evaluated(&Evaluation::new(stores, choices)?, vec![], folder, talk)
-}
-
-fn write_evaluated(
-    evaluation: &Evaluation,
-    unanswered: Vec<PreflightRow>,
-    folder: PathBuf,
-    talk: &mut Talk,
-) -> Result<Decided> {
+    let evaluation = Evaluation::new(stores, choices)?;
     let failures = evaluation.failures()?;
     let mut report = evaluation.report(&failures).map_err(damaged)?;
-    if !unanswered.is_empty() {
+    for store in &evaluation.stores {
+        report.preflight.extend(store.unanswered()?);
+    }
+    if !report.preflight.is_empty() {
         let infrastructure = GateResult::Infrastructure;
         report.gate.result = infrastructure.as_str().to_owned();
         report.gate.exit_code = infrastructure.exit_code();
-        report.preflight = unanswered;
+        if let Some(stopped) = &mut report.stopped {
+            stopped.by = Some("an arm did not answer before it began".to_owned());
+        }
     }
-    let samples = disagreements::samples(evaluation)?;
-    let judged = judge_disagreements::samples(evaluation)?;
+    let samples = disagreements::samples(&evaluation)?;
+    let judged = judge_disagreements::samples(&evaluation)?;
     let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;
@@ -107,7 +89,7 @@ fn write_evaluated(
             out.write_all(json.as_bytes())
         })?;
     }
-    super::trials::write(evaluation, &files)?;
+    super::trials::write(&evaluation, &files)?;
     evaluation.stores[0].note_report(&files)?;
     talk(&format!("report in {}", folder.display()));
     Ok(Decided {

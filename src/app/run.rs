@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::live::{self, Job, Keys, LiveOptions, Watch};
-use super::{Decided, Talk, grade, preflight, recorded, report, short_form};
+use super::{Decided, Talk, grade, preflight, recorded, report, resumed, short_form};
 use crate::base::{Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
 use crate::model::arm::Arm;
-use crate::model::report::PreflightRow;
 use crate::model::suite::Suite;
 use crate::model::trial::Boundary;
 use crate::plan::{self, PlanOptions};
@@ -60,7 +59,7 @@ pub struct Around<'a> {
 pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let Around { talk, watch, keys } = around;
     let prepared = match &options.resume {
-        Some(run) => Prepared::resume(run)?,
+        Some(run) => Prepared::resume(run, options, talk)?,
         None => Prepared::new(options)?,
     };
     let Prepared {
@@ -94,7 +93,10 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let graded = grade::grade_all(&mut store, &suite)?;
     talk(&format!("graded {graded} trials"));
     let stopped = match ran {
-        Ran::Unanswered(arms) => return report::write_unanswered(&store, arms, talk),
+        Ran::Unanswered => {
+            let choices = PlanOptions::default();
+            return report::write(vec![&store], &choices, folder.join("report"), talk);
+        }
         Ran::Ended(stopped) => stopped,
     };
     let choices = PlanOptions::default();
@@ -140,8 +142,8 @@ fn broken(decided: &Decided) -> Option<String> {
 enum Ran {
     /// They were run; with the reason if the run stopped early.
     Ended(Option<String>),
-    /// None was begun, because these arms did not answer.
-    Unanswered(Vec<PreflightRow>),
+    /// None was begun, because some arm did not answer.
+    Unanswered,
 }
 
 /// Runs the live trials that are missing.
@@ -187,7 +189,8 @@ fn execute(
             watch(&ExecEvent::Ended {
                 not_started: missing.count() as u64,
             });
-            return Ok(Ran::Unanswered(unanswered));
+            store.put_unanswered(&unanswered)?;
+            return Ok(Ran::Unanswered);
         }
     }
     watch(&started);
@@ -199,14 +202,13 @@ fn execute(
         options,
     };
     store.begin_session()?;
-    let executed = live::run(store, job, watch)?;
-    store.end_session()?;
+    let executed = live::run(store, job, talk, watch)?;
+    let stopped = executed.stopped.filter(|_| executed.not_started > 0);
+    store.end_session(stopped.as_deref())?;
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
     });
-    Ok(Ran::Ended(
-        executed.stopped.filter(|_| executed.not_started > 0),
-    ))
+    Ok(Ran::Ended(stopped))
 }
 
 /// A run that is ready to be filled.
@@ -246,7 +248,8 @@ impl Prepared {
             .parent()
             .map(Path::to_path_buf)
             .unwrap_or_default();
-        store.remember_arms(&arms, &arms_dir)?;
+        let named = options.endpoints.is_none().then(|| load::absolute(&file));
+        store.remember_arms(&arms, &arms_dir, named.as_deref())?;
         Ok(Self {
             store,
             suite: Arc::new(suite),
@@ -256,14 +259,16 @@ impl Prepared {
         })
     }
 
-    fn resume(run: &Path) -> Result<Self> {
+    fn resume(run: &Path, options: &RunOptions, talk: &mut Talk) -> Result<Self> {
         let store = RunStore::open(run)?;
+        resumed::same_trials(&store, options.plan.trials)?;
         let Source::Folder(suite_dir) = store.plan_file().source.clone() else {
             return Err(Error::input(
                 "this run was imported from a table; there is nothing to run",
             )
             .in_file(run));
         };
+        resumed::same_suite(&suite_dir, &options.suite)?;
         let suite = super::suite_of_run(&store, None)?;
         if load::files_digest(&suite, &suite_dir)? != store.plan_file().plan.files {
             return Err(Error::input(
@@ -277,6 +282,11 @@ impl Prepared {
         })?;
         for arm in &arms {
             unedited(arm, &arms_dir)?;
+        }
+        if let Some(file) = store.arms_file()? {
+            resumed::edited_arms(&arms, &file)
+                .iter()
+                .for_each(|edited| talk(&format!("note: {edited}")));
         }
         Ok(Self {
             store,

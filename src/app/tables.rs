@@ -11,10 +11,19 @@ use crate::model::score::{MeasureColumn, ScoreTable, SegmentColumn, Unscored};
 use crate::store::RunStore;
 
 /// The arms of all runs; a name that occurs in both runs gets the run's id behind it.
-pub(super) fn named_arms(stores: &[&RunStore]) -> Vec<EvaluatedArm> {
+///
+/// # Errors
+///
+/// If a run is damaged.
+pub(super) fn named_arms(stores: &[&RunStore]) -> Result<Vec<EvaluatedArm>> {
     let mut arms: Vec<EvaluatedArm> = Vec::new();
     for (store, run) in stores.iter().enumerate() {
         let plan = run.plan();
+        let asked = run.remembered_arms()?.map_or(vec![], |(arms, _)| arms);
+        let endpoint = |id: &ArmId| {
+            let arm = asked.iter().find(|arm| arm.id == *id)?;
+            Some(arm.endpoint()?.to_owned())
+        };
         for arm in &plan.body.arms {
             let taken = arms.iter().any(|a| a.info.name == arm.id.as_str());
             let name = if taken {
@@ -29,13 +38,14 @@ pub(super) fn named_arms(stores: &[&RunStore]) -> Vec<EvaluatedArm> {
                     name,
                     digest: arm.digest.to_string(),
                     model: arm.model.clone(),
+                    endpoint: endpoint(&arm.id),
                     trials: arm.trials,
                     recorded: arm.recorded,
                 },
             });
         }
     }
-    arms
+    Ok(arms)
 }
 
 /// Puts tables together: arms one after the other, tasks by id.
@@ -91,6 +101,10 @@ fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
     );
     whole.index.append(&mut other.index);
     whole.state.append(&mut other.state);
+    let known = u16::try_from(whole.endings.len()).ok();
+    whole.endings.append(&mut other.endings);
+    let moved = |ending: &Option<u16>| ending.as_ref()?.checked_add(known?);
+    whole.ending.extend(other.ending.iter().map(moved));
     for (column, more) in whole.measures.iter_mut().zip(other.measures) {
         let MeasureColumn {
             mut value,

@@ -4,6 +4,7 @@ use super::evaluate::Evaluation;
 use crate::base::Result;
 use crate::model::measure::{Dimension, Measure};
 use crate::model::score::{CellState, RowState, ScoreTable};
+use crate::model::trial::Boundary;
 use crate::report::csv::{Column, columns};
 use crate::store::FileFolder;
 
@@ -39,6 +40,8 @@ fn of_trials(table: &ScoreTable) -> Vec<Column<'_>> {
         Column::integer("trial", |row| Some(i64::from(table.index[row]))),
         Column::text("status", |row| Some(status(table.state[row]))),
         Column::text("boundary", |row| boundary(table.state[row])),
+        Column::text("terminal", |row| ending(table, row).map(|(word, _)| word)),
+        Column::text("code", |row| ending(table, row).and_then(|(_, code)| code)),
     ];
     for segment in &table.segments {
         let name = format!("segment.{}", segment.key);
@@ -83,6 +86,25 @@ fn boundary(state: RowState) -> Option<&'static str> {
         RowState::Infra(boundary) => Some(boundary.name()),
         _ => None,
     }
+}
+
+/// How the trial itself ended, and why: `completed`, `agent_failed` with its reason, `limit_reached` with
+/// the limit, `infra` with the code of the boundary; `None` if it never started.
+fn ending(table: &ScoreTable, row: usize) -> Option<(&str, Option<&str>)> {
+    let stored = table.ending.get(row).copied().flatten();
+    let Some(text) = stored.and_then(|number| table.endings.get(usize::from(number))) else {
+        let lost = table.state[row] != RowState::NotStarted;
+        return lost.then_some(("infra", Some("no_record")));
+    };
+    Some(match text.split_once(':') {
+        // The agent came to its end, and what graded it did not.
+        None if table.state[row] == RowState::Infra(Boundary::Grader) => {
+            ("infra", Some("grader_failed"))
+        }
+        None => (text, None),
+        Some(("infra", rest)) => ("infra", rest.split_once(':').map(|(_, code)| code)),
+        Some((word, reason)) => (word, Some(reason)),
+    })
 }
 
 fn state(cell: CellState) -> &'static str {

@@ -9,6 +9,8 @@ pub mod interval;
 pub mod notice;
 pub mod observation;
 pub mod seed;
+pub(crate) mod surrogate;
+pub mod template;
 
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Result};

@@ -16,7 +16,8 @@ use crate::app::show::Shown;
 use crate::app::sizing::{Design, Sizing, TrialCost};
 use crate::base::{Error, Result};
 use crate::load::Validation;
-use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
+use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateRow, EstimateStatus};
+use crate::model::report::Report;
 use crate::store::Verification;
 
 /// Says a line to whoever watches.
@@ -96,7 +97,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
         json(&done.report)?;
         return Ok(gate.exit_code);
     }
-    let mut text = String::new();
+    let mut text = head(&done.report);
     if let Some(first) = done.report.comparisons.first() {
         text.push_str(&format!(
             "{} against {}: candidate − baseline, or × (candidate / baseline), with {:.0} % interval\n",
@@ -113,7 +114,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
     {
         text.push_str(&comparison_line(comparison));
     }
-    text.push_str(&not_measured(&done.report.estimates));
+    text.push_str(&not_measured(&done.report));
     if gate.result == "none" {
         text.push_str("gate: none; the suite declares no rules, so nothing was decided\n");
     } else {
@@ -139,6 +140,28 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
     ));
     print(&text)?;
     Ok(gate.exit_code)
+}
+
+/// What a reader must know before any number: that the run was stopped, and what was lost.
+fn head(report: &Report) -> String {
+    let mut text = String::new();
+    if let Some(stopped) = &report.stopped {
+        let by = stopped.by.as_deref().unwrap_or("its process ended");
+        text.push_str(&format!(
+            "stopped early: {} of {} trials started; {by}\n",
+            stopped.started, stopped.planned
+        ));
+    }
+    for row in &report.preflight {
+        text.push_str(&format!(
+            "arm {} does not answer: {} {}\n",
+            row.arm, row.boundary, row.code
+        ));
+    }
+    for lost in report.lost() {
+        text.push_str(&format!("lost to infrastructure: {lost}\n"));
+    }
+    text
 }
 
 fn comparison_line(row: &ComparisonRow) -> String {
@@ -176,13 +199,21 @@ fn explained(reason: &str, row: &ComparisonRow) -> String {
 }
 
 /// One line per reason: which metrics were not measured, and in which arms.
-fn not_measured(rows: &[EstimateRow]) -> String {
+///
+/// What stands above as not decidable does not stand here too.
+fn not_measured(report: &Report) -> String {
+    let undecidable = |row: &&EstimateRow| {
+        report.comparisons.iter().any(|c| {
+            c.dimension == row.dimension
+                && c.segment.is_none()
+                && c.decision == DecisionWord::NotDecidable
+        })
+    };
     let mut by_reason: BTreeMap<(&str, Vec<&str>), Vec<&str>> = BTreeMap::new();
     let mut arms_of: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for row in rows
-        .iter()
-        .filter(|e| e.status == EstimateStatus::NotMeasured)
-    {
+    let rows = report.estimates.iter();
+    let unmeasured = rows.filter(|e| e.status == EstimateStatus::NotMeasured);
+    for row in unmeasured.filter(|row| !undecidable(row)) {
         let reason = row.reason.as_deref().unwrap_or("");
         arms_of
             .entry((reason, &row.metric))
@@ -228,18 +259,19 @@ pub fn problems(found: &Validation, format: Format) -> Result<u8> {
         let problems: Vec<_> = found.problems.iter().map(problem).collect();
         json(&serde_json::json!({
             "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "judges": found.judges,
-            "traces": found.traces,
+            "scripts": found.scripts, "traces": found.traces,
             "problems": problems,
         }))?;
         return Ok(code);
     }
     let mut text: String = found.problems.iter().map(|p| format!("{p}\n")).collect();
     text.push_str(&format!(
-        "{} suites, {} tasks, {} arms, {} judges, {} trace files or folders: {} problems",
+        "{} suites, {} tasks, {} arms, {} judges, {} scripts, {} trace files or folders: {} problems",
         found.suites,
         found.tasks,
         found.arms,
         found.judges,
+        found.scripts,
         found.traces,
         found.problems.len()
     ));

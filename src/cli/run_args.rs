@@ -12,7 +12,7 @@ use crate::model::trial::Boundary;
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// Suite folder. With --resume: the one the run was planned from
+    /// Suite folder. With --resume it may be left out: it is the one the run was planned from
     #[arg(required_unless_present = "resume")]
     pub suite: Option<PathBuf>,
     /// Arms file. Default: SUITE/arms.yaml
@@ -30,7 +30,7 @@ pub struct RunArgs {
     #[arg(long, env = "ASSIZE_OUT")]
     pub out: Option<PathBuf>,
     /// Run folder to go on with: exactly what is missing is run
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["arms", "out", "trials", "seed", "baseline_url", "candidate_url"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["arms", "out", "seed", "baseline_url", "candidate_url"])]
     pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub endpoints: EndpointArgs,

@@ -37,6 +37,15 @@ impl Comparing<'_> {
     /// Nothing is locked without a locked decision.
     fn holds(&self, same: impl Fn(&DecisionSpec, &DecisionSpec) -> bool) -> bool {
         self.locked
+            .filter(|_| !self.stopped_early)
             .is_some_and(|locked| same(locked, self.decision))
+    }
+
+    /// Why a rule may not decide whose comparison is not the locked one.
+    pub(super) fn why_unlocked(&self) -> &'static str {
+        match self.stopped_early {
+            true => "the run was stopped early",
+            false => "not locked in the plan",
+        }
     }
 }

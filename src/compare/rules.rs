@@ -189,7 +189,7 @@ fn result(
         reason = format!("{reason}: {why}");
     }
     if !compared.row.locked {
-        reason = format!("{reason}; not locked in the plan");
+        reason = format!("{reason}; {}", bench.comparing.why_unlocked());
     }
     if compared.found.status == Status::Exploratory {
         reason = format!("{reason}; exploratory");
@@ -215,7 +215,7 @@ fn on_rate(
 ) -> Result<(RuleResult, Option<String>)> {
     let cells = TaskCells::gather(bench.table, bench.comparing.b as u16, metric);
     let tasks: Vec<usize> = (0..bench.table.tasks.len())
-        .filter(|&t| !cells.never_applies(t))
+        .filter(|&t| !cells.never_applies(t) && !cells.never_started(t))
         .collect();
     let level = gate_level(bench);
     let clusters = bench.context.clusters(&tasks);
@@ -259,7 +259,10 @@ fn on_rate(
         status: estimate.status,
         locked,
     });
-    let mut reason = rate_reason(estimate.limits(), level, locked);
+    let mut reason = rate_reason(estimate.limits(), level);
+    if !locked {
+        reason = format!("{reason}; {}", bench.comparing.why_unlocked());
+    }
     if result == RuleResult::NotDecidable {
         let share = 100.0 * cells.missing_rate(&tasks);
         reason = format!("{share:.0} % of the candidate's trials are missing; {reason}");
@@ -280,20 +283,15 @@ fn clean_tasks(bound: f64, level: Level) -> String {
         .unwrap_or_default()
 }
 
-fn rate_reason(limits: Option<Limits>, level: Level, locked: bool) -> String {
-    let interval = limits.map_or("no interval".to_owned(), |l| {
+fn rate_reason(limits: Option<Limits>, level: Level) -> String {
+    limits.map_or("no interval".to_owned(), |l| {
         format!(
             "{:.0} % interval of the candidate's rate [{:.4}, {:.4}]",
             100.0 * level.conf(),
             l.lower,
             l.upper
         )
-    });
-    if locked {
-        interval
-    } else {
-        format!("{interval}; not locked in the plan")
-    }
+    })
 }
 
 /// `gate_alpha` is the error on the one side that a bound on a rate looks at.

@@ -32,6 +32,9 @@ pub struct Comparing<'a> {
     pub decision: &'a DecisionSpec,
     /// The decision rules that were locked before the first trial.
     pub locked: Option<&'a DecisionSpec>,
+    /// Whether a live run ended before its schedule did. It may have been ended because of what it showed,
+    /// so nothing of it decides until the rest has run.
+    pub stopped_early: bool,
     /// The schedule.
     pub schedule: ScheduleState,
     /// Drift screens of the pair.

@@ -12,7 +12,7 @@ use crate::model::analysis::WeightsSpec;
 use crate::model::estimate::{EstimateRow, EstimateStatus};
 use crate::model::measure::{Dimension, Measure};
 use crate::model::metric::{Metric, MetricKind};
-use crate::model::score::ScoreTable;
+use crate::model::score::{RowState, ScoreTable};
 use crate::stats::Level;
 use crate::stats::units::Weights;
 
@@ -211,7 +211,7 @@ fn stands_for_its_measure(metric: &Metric) -> bool {
 
 /// Whether any valid trial of an arm has a value of a measure.
 pub(crate) fn is_measured(table: &ScoreTable, arm: usize, measure: Measure) -> bool {
-    use crate::model::score::{CellState, RowState};
+    use crate::model::score::CellState;
     table.column(measure).is_some_and(|column| {
         (0..table.len()).any(|row| {
             usize::from(table.arm[row]) == arm
@@ -223,13 +223,16 @@ pub(crate) fn is_measured(table: &ScoreTable, arm: usize, measure: Measure) -> b
 
 /// Whether any trial of an arm says something about the agent.
 pub(crate) fn has_valid_trials(table: &ScoreTable, arm: usize) -> bool {
-    use crate::model::score::RowState;
     (0..table.len())
         .any(|row| usize::from(table.arm[row]) == arm && table.state[row] == RowState::Valid)
 }
 
 /// Why an arm has no value of a measure.
 pub(crate) fn why_not_measured(table: &ScoreTable, arm: usize, measure: Measure) -> String {
+    let mut rows = (0..table.len()).filter(|&row| usize::from(table.arm[row]) == arm);
+    if rows.all(|row| table.state[row] == RowState::NotStarted) {
+        return "not_started".to_owned();
+    }
     if !has_valid_trials(table, arm) {
         return "no_valid_trials".to_owned();
     }

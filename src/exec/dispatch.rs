@@ -14,7 +14,7 @@ use crate::base::{ArmId, Digest, TaskId, TrialId};
 use crate::model::plan::TrialSpec;
 use crate::model::suite::{Suite, Task};
 use crate::model::trial::{Boundary, TrialStatus};
-use crate::world::{Conflicts, Stage};
+use crate::world::{Conflicts, Pair, Stage};
 
 /// What is run, and how.
 pub struct Execution {
@@ -119,6 +119,8 @@ pub async fn execute(
         }
         dispatcher.hurry();
     }
+    let left_over = partners(dispatcher.conflicts.finish());
+    dispatcher.amend(left_over).await;
     Executed {
         not_started: left.count() as u64 + dispatcher.held_back,
         stopped: dispatcher.stopped,
@@ -236,20 +238,19 @@ impl Dispatcher {
         self.totals.cost_usd += finished.cost_usd.unwrap_or(0.0);
         let wrote = std::mem::take(&mut finished.wrote);
         let this = finished.live.trial.id.clone();
-        let with: Vec<TrialId> = self
-            .conflicts
-            .claim(this.as_str(), wrote)
-            .into_iter()
-            .map(TrialId::new)
-            .collect();
-        if !with.is_empty() {
+        let mut with = partners(self.conflicts.claim(this.as_str(), wrote));
+        if let Some(with) = with.remove(&this) {
             finished.live.trial.status = conflict(&with);
         }
         // A closed sink has its own error to tell; the loop ends because of it.
         let _ = self.sink.send(Sink::Finished(Box::new(finished))).await;
-        for earlier in with {
-            let amended = Sink::Amend(earlier, conflict(std::slice::from_ref(&this)));
-            let _ = self.sink.send(amended).await;
+        self.amend(with).await;
+    }
+
+    /// Says of trials that are stored already that they wrote what others wrote.
+    async fn amend(&self, with: BTreeMap<TrialId, Vec<TrialId>>) {
+        for (trial, with) in with {
+            let _ = self.sink.send(Sink::Amend(trial, conflict(&with))).await;
         }
     }
 
@@ -322,6 +323,17 @@ fn may_pass(status: &TrialStatus) -> bool {
         },
         _ => false,
     }
+}
+
+/// Each trial of some pairs with those it overlapped.
+fn partners(pairs: Vec<Pair>) -> BTreeMap<TrialId, Vec<TrialId>> {
+    let mut with: BTreeMap<TrialId, Vec<TrialId>> = BTreeMap::new();
+    for (a, b) in pairs {
+        let (a, b) = (TrialId::new(a), TrialId::new(b));
+        with.entry(a.clone()).or_default().push(b.clone());
+        with.entry(b).or_default().push(a);
+    }
+    with
 }
 
 fn conflict(with: &[TrialId]) -> TrialStatus {

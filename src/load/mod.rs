@@ -18,7 +18,7 @@ mod judge;
 mod labelled;
 mod labels;
 mod misfit;
-mod nearest;
+pub(crate) mod nearest;
 mod place;
 pub mod recorded;
 mod scale;

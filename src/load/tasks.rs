@@ -10,9 +10,9 @@ use crate::base::{Error, Result};
 use crate::load::check::tools::Tools;
 use crate::load::check::{At, contract, names, settings};
 use crate::load::document::Document;
-use crate::load::place;
 use crate::load::shape::Shape;
 use crate::load::{json, schema, text};
+use crate::load::{nearest, place};
 use crate::model::suite::Task;
 
 /// A task as read, with the document that knows its lines.
@@ -115,10 +115,28 @@ pub(crate) fn check(tasks: &[ReadTask], tools: Option<Tools>, problems: &mut Vec
         } else {
             first.insert(task.id.as_str(), id);
         }
+        misspelt_user(task, &at.to("input"), problems);
         if let Some(tools) = tools {
             contract::check(&task.expect, tools, &at.to("expect"), problems);
             settings::faults(&task.faults, tools, &at.to("faults"), problems);
         }
+    }
+}
+
+/// An input without `user` is given as JSON, which is not what somebody meant who misspelt the key.
+fn misspelt_user(task: &Task, at: &At, problems: &mut Vec<Error>) {
+    if task.input.contains_key("user") {
+        return;
+    }
+    let texts = task.input.iter().filter(|(_, value)| value.is_string());
+    for (key, _) in texts.filter(|(key, _)| nearest::nearest(key, ["user"]).is_some()) {
+        let problem = at
+            .to(key)
+            .problem(format!("`input` has no `user`, and `{key}` is like it"));
+        problems
+            .push(problem.hint(
+                "did you mean `user`? the user says its text; without it, the input as JSON",
+            ));
     }
 }
 

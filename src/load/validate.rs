@@ -22,6 +22,8 @@ pub struct Validation {
     pub arms: usize,
     /// Judges that were checked.
     pub judges: usize,
+    /// Scripts that were checked by themselves.
+    pub scripts: usize,
     /// Trace files and folders that were checked.
     pub traces: usize,
     /// Folders of suites in which nothing was wrong, whose recordings can be read therefore.
@@ -36,7 +38,7 @@ pub type CheckTraces<'a> = &'a dyn Fn(&Path) -> Vec<Error>;
 /// Checks files and folders and lists every problem at once.
 ///
 /// A path is a suite folder (its `arms.yaml` is checked too), a folder of suites, a suite file, an
-/// arms file, a judge or a folder of judges, a task file, or a file or folder of traces, which `traces` checks. Without paths the
+/// arms file, a script, a judge or a folder of judges, a task file, or a file or folder of traces, which `traces` checks. Without paths the
 /// folder `suites` is checked, and `judges` where there is one.
 pub fn validate(paths: &[PathBuf], traces: CheckTraces) -> Validation {
     let mut found = Validation::default();
@@ -181,6 +183,7 @@ fn file(path: &Path, traces: CheckTraces, found: &mut Validation) {
                 arms_file(path, found);
             }
             Ok(document) if has_key(&document, &["models"]) => {
+                found.scripts += 1;
                 found.problems.extend(script::validate_script(path));
             }
             Ok(document) if judge::is_judge(&document) => judge_file(path, found),

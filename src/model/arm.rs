@@ -253,6 +253,18 @@ impl Arm {
         }
     }
 
+    /// Host and path of its endpoint: what may stand in a report, without user, query or fragment.
+    pub fn endpoint(&self) -> Option<&str> {
+        let ArmSpec::Chat(chat) = &self.spec else {
+            return None;
+        };
+        let rest = chat.base_url.split_once("://")?.1;
+        let plain = rest.split(['?', '#']).next()?;
+        let host = plain.split('/').next()?;
+        let user = host.rfind('@').map_or(0, |at| at + 1);
+        Some(plain[user..].trim_end_matches('/'))
+    }
+
     /// Trials per task that the arm declares for itself.
     pub fn trials(&self) -> Option<u32> {
         match &self.spec {

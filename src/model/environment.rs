@@ -147,6 +147,20 @@ pub struct SimulatedTool {
     pub error: Option<String>,
 }
 
+impl SimulatedTool {
+    /// The tool's own keys as the case that always holds, after all others.
+    pub fn otherwise(&self) -> SimulatedCase {
+        SimulatedCase {
+            when: String::new(),
+            result: self.result.clone(),
+            patch: self.patch.clone(),
+            receipt: self.receipt.clone(),
+            commits: self.commits,
+            error: self.error.clone(),
+        }
+    }
+}
+
 /// How a simulated tool answers under a condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,7 @@
 //! The report: a versioned contract, and what its formatters need beside it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub struct Report {
     /// The judges behind quality, and whether they may decide.
     #[serde(default)]
     pub judges: Vec<JudgeRow>,
+    /// How far a live run came that ended before its schedule did; nothing of it decides.
+    #[serde(default)]
+    pub stopped: Option<StoppedEarly>,
     /// The gate.
     pub gate: Gate,
     /// What each rule found in each arm, with examples.
@@ -61,6 +65,59 @@ pub struct Report {
     pub environment: Environment,
     /// Warnings about the run as a whole: code and sentence.
     pub notices: Vec<RunNotice>,
+}
+
+impl Report {
+    /// What infrastructure lost, by arm, in the order of the arms.
+    pub fn lost(&self) -> impl Iterator<Item = Lost<'_>> {
+        let of = |arm: &'_ ArmInfo| {
+            let own = |row: &&InfrastructureRow| row.arm == arm.name;
+            let mut causes: Vec<_> = self.infrastructure.iter().filter(own).collect();
+            causes.sort_by_key(|row| std::cmp::Reverse(row.trials));
+            causes
+        };
+        let started = |arm: &str| {
+            let mut rows = self.accounting.iter();
+            rows.find(|row| row.arm == arm && row.segment.is_none())
+                .map_or(0, |row| row.started)
+        };
+        self.arms
+            .iter()
+            .map(move |arm| Lost {
+                arm: &arm.name,
+                started: started(&arm.name),
+                causes: of(arm),
+            })
+            .filter(|lost| !lost.causes.is_empty())
+    }
+}
+
+/// What infrastructure lost of one arm.
+pub struct Lost<'a> {
+    /// Arm.
+    pub arm: &'a str,
+    /// Trials that were started.
+    pub started: u64,
+    /// Why they were lost, the most frequent cause first.
+    pub causes: Vec<&'a InfrastructureRow>,
+}
+
+impl fmt::Display for Lost<'_> {
+    /// For example `new: 48 of 48 trials (provider unauthorized: 47, tool tool_died: 1)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lost: u64 = self.causes.iter().map(|row| row.trials).sum();
+        let cause = |row: &&InfrastructureRow| {
+            let blank = if row.code.is_empty() { "" } else { " " };
+            format!("{}{blank}{}: {}", row.boundary, row.code, row.trials)
+        };
+        let causes: Vec<String> = self.causes.iter().map(cause).collect();
+        let (arm, started) = (self.arm, self.started);
+        write!(
+            f,
+            "{arm}: {lost} of {started} trials ({})",
+            causes.join(", ")
+        )
+    }
 }
 
 /// The run.
@@ -91,6 +148,9 @@ pub struct ArmInfo {
     pub digest: String,
     /// Model, where declared.
     pub model: Option<String>,
+    /// Host and path of its endpoint, for an arm that was asked over HTTP.
+    #[serde(default)]
+    pub endpoint: Option<String>,
     /// Planned trials per task.
     pub trials: u32,
     /// Whether its trials were recorded elsewhere.
@@ -155,6 +215,19 @@ pub struct PreflightRow {
     pub code: String,
     /// What was found, without keys.
     pub detail: String,
+}
+
+/// A live run that ended before its schedule did. The trials that were planned and not started are not
+/// missing: a randomised schedule left them out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StoppedEarly {
+    /// Trials that were started, over all live arms.
+    pub started: u64,
+    /// Trials that were planned for them.
+    pub planned: u64,
+    /// What stopped the run that was executed last; `None` if nobody could say, because its process was
+    /// killed.
+    pub by: Option<String>,
 }
 
 /// Infrastructure errors of one kind.

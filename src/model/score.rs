@@ -28,8 +28,13 @@ pub struct ScoreTable {
     pub index: Vec<u32>,
     /// Block of the schedule in which the trial of each row ran; empty where no arm ran live.
     pub block: Vec<Option<u32>>,
-    /// How each row ended.
+    /// How each row ended, as far as denominators are concerned.
     pub state: Vec<RowState>,
+    /// The stored status of each row's trial, as an index into `endings`; `None` where none is stored,
+    /// and empty in a table that was not read from a run.
+    pub ending: Vec<Option<u16>>,
+    /// The statuses that occur, as [`TrialStatus`](crate::model::trial::TrialStatus) writes them.
+    pub endings: Vec<String>,
     /// Measures.
     pub measures: Vec<MeasureColumn>,
     /// Why valid trials have no value, counted.

@@ -73,6 +73,7 @@ pub(super) fn encode(
 
 #[derive(Deserialize)]
 struct Reply<'a> {
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     model: Option<String>,
     #[serde(borrow)]
@@ -85,9 +86,13 @@ struct Reply<'a> {
 /// Token counts; of a stream's later events only those that are there count.
 #[derive(Clone, Copy, Default, Deserialize)]
 pub(super) struct Tokens {
+    #[serde(default, deserialize_with = "lenient::count")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     output_tokens: Option<u64>,
 }
 
@@ -196,6 +201,7 @@ struct Block<'a> {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     name: Option<String>,
     #[serde(borrow)]

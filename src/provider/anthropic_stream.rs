@@ -7,7 +7,7 @@ use crate::model::chat::{Completion, ToolCall};
 
 use super::anthropic::{Answered, Tokens};
 use super::failure::{Code, Failed};
-use super::status;
+use super::{lenient, status};
 
 /// The fields of all events that are read.
 #[derive(Deserialize)]
@@ -24,6 +24,7 @@ struct Event {
 
 #[derive(Deserialize)]
 struct Start {
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     model: Option<String>,
     usage: Option<Tokens>,

@@ -51,6 +51,55 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
+/// Reads an id: a text, a number, which some servers write, or null.
+pub(super) fn id<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
+    let id = Option::<IdForm>::deserialize(input)?;
+    Ok(id.map(|id| id.0))
+}
+
+struct IdForm(String);
+
+impl<'de> Deserialize<'de> for IdForm {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct IdVisitor;
+        impl Visitor<'_> for IdVisitor {
+            type Value = IdForm;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a number")
+            }
+
+            fn visit_str<E>(self, id: &str) -> Result<IdForm, E> {
+                Ok(IdForm(id.to_owned()))
+            }
+
+            fn visit_u64<E>(self, id: u64) -> Result<IdForm, E> {
+                Ok(IdForm(id.to_string()))
+            }
+
+            fn visit_i64<E>(self, id: i64) -> Result<IdForm, E> {
+                Ok(IdForm(id.to_string()))
+            }
+
+            fn visit_f64<E>(self, id: f64) -> Result<IdForm, E> {
+                Ok(IdForm(id.to_string()))
+            }
+        }
+        input.deserialize_any(IdVisitor)
+    }
+}
+
+/// Reads a count of tokens: a whole number, also one written as `12.0`, or null. One that is negative or
+/// has a fraction is no count, and then it is not known.
+pub(super) fn count<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(input)? else {
+        return Ok(None);
+    };
+    let whole = |n: &f64| *n >= 0.0 && n.fract() == 0.0 && *n < 9e15;
+    let written = || number.as_f64().filter(whole).map(|n| n as u64);
+    Ok(number.as_u64().or_else(written))
+}
+
 #[derive(Deserialize)]
 struct Part {
     #[serde(rename = "type", default)]
@@ -104,6 +153,30 @@ mod tests {
         assert_eq!(read(parts).unwrap().as_deref(), Some("ab"));
         assert!(read(r#"{"content":{"a":1}}"#).is_err());
         assert!(read(r#"{"content":7}"#).is_err());
+    }
+
+    #[derive(Deserialize)]
+    struct Numbers {
+        #[serde(default, deserialize_with = "id")]
+        id: Option<String>,
+        #[serde(default, deserialize_with = "count")]
+        tokens: Option<u64>,
+    }
+
+    #[test]
+    fn ids_may_be_numbers_and_counts_may_have_a_point() {
+        let read = |body: &str| {
+            let numbers: Numbers = serde_json::from_str(body).unwrap();
+            (numbers.id, numbers.tokens)
+        };
+        let id = |id: &str| Some(id.to_owned());
+        assert_eq!(read(r#"{"id": 7, "tokens": 12.0}"#), (id("7"), Some(12)));
+        assert_eq!(read(r#"{"id": "a", "tokens": 12}"#), (id("a"), Some(12)));
+        assert_eq!(read(r#"{"id": null, "tokens": null}"#), (None, None));
+        assert_eq!(read(r#"{"id": -7, "tokens": 1.5}"#), (id("-7"), None));
+        assert_eq!(read(r#"{"tokens": -1}"#), (None, None));
+        assert!(serde_json::from_str::<Numbers>(r#"{"tokens": "12"}"#).is_err());
+        assert!(serde_json::from_str::<Numbers>(r#"{"id": [1]}"#).is_err());
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod budget;
 mod cache;
 mod client;
 mod descriptors;
+mod echoes;
 mod endpoint;
 mod failure;
 mod http;
@@ -42,6 +43,7 @@ mod wire;
 
 pub use client::Client;
 pub use descriptors::descriptors;
+pub use echoes::echoes;
 pub use failure::Code;
 pub use http::HttpClient;
 pub use inject::Strike;

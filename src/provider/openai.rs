@@ -64,6 +64,7 @@ pub(super) fn encode(
 
 #[derive(Deserialize)]
 struct Reply<'a> {
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     model: Option<String>,
     #[serde(borrow, default)]
@@ -90,6 +91,7 @@ struct Answer<'a> {
 
 #[derive(Deserialize)]
 struct CallIn<'a> {
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     #[serde(borrow)]
     function: FunctionIn<'a>,
@@ -104,13 +106,16 @@ struct FunctionIn<'a> {
 
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct Tokens {
+    #[serde(default, deserialize_with = "lenient::count")]
     prompt_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::count")]
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<Details>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 struct Details {
+    #[serde(default, deserialize_with = "lenient::count")]
     cached_tokens: Option<u64>,
 }
 

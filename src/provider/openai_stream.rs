@@ -12,6 +12,7 @@ use super::{lenient, status};
 
 #[derive(Deserialize)]
 struct Chunk {
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     model: Option<String>,
     #[serde(default)]
@@ -40,6 +41,7 @@ struct Delta {
 #[derive(Deserialize)]
 struct CallDelta {
     index: Option<usize>,
+    #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     function: Option<FunctionDelta>,
 }

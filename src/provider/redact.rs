@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::echoes::echoes;
+
 /// Longest text that is shown, in characters.
 const LONGEST: usize = 300;
 
@@ -30,7 +32,13 @@ pub(super) struct Redactor {
 impl Redactor {
     /// Knows these secrets literally; what is shorter than three bytes would blank whole texts.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut secrets: Vec<String> = secrets.into_iter().filter(|s| s.len() > 2).collect();
+        let known = secrets.into_iter().filter(|s| s.len() > 2);
+        // A short one has forms that stand in many texts by chance.
+        let forms = |s: String| match s.len() {
+            ..8 => vec![s],
+            _ => echoes(&s),
+        };
+        let mut secrets: Vec<String> = known.flat_map(forms).collect();
         // A secret that holds another one goes first, or its remains would be left.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Self { secrets }

@@ -65,9 +65,7 @@ impl Attempts for Call<'_> {
             return Err(failed(error));
         }
         let mut said = answer.completion;
-        said.cache_hit = said
-            .cache_hit
-            .or_else(|| cache::hit(&headers(&answer.headers)));
+        said.cache_hit = cache::hit(&headers(&answer.headers));
         Ok(said)
     }
 

@@ -1,8 +1,11 @@
 //! The protocols behind one face.
 
+use std::borrow::Cow;
+
 use reqwest::Url;
 use serde_json::{Map, Value};
 
+use crate::base::surrogate;
 use crate::model::arm::Protocol;
 use crate::model::chat::{ChatRequest, Completion};
 
@@ -25,10 +28,33 @@ pub(super) fn encode(
 
 /// Reads a reply in one piece.
 pub(super) fn parse(protocol: Protocol, body: &[u8]) -> Result<Completion, Failed> {
-    match protocol {
-        Protocol::Openai => openai::parse(body),
-        Protocol::Anthropic => anthropic::parse(body),
+    let body = whole_letters(body);
+    let completion = match protocol {
+        Protocol::Openai => openai::parse(&body),
+        Protocol::Anthropic => anthropic::parse(&body),
+    };
+    completion.map(whole_arguments)
+}
+
+/// JSON without halves of letters, which servers leave where they cut a text and which no parser takes.
+fn whole_letters(json: &[u8]) -> Cow<'_, [u8]> {
+    // Most replies have no escape of the kind, and looking for one is quick.
+    let text = std::str::from_utf8(json).unwrap_or_default();
+    let may_have = text.contains("\\ud") || text.contains("\\uD");
+    match may_have.then(|| surrogate::mended_bytes(json)).flatten() {
+        Some(mended) => Cow::Owned(mended),
+        None => Cow::Borrowed(json),
     }
+}
+
+/// The same inside the arguments of calls, which are JSON inside of JSON.
+fn whole_arguments(mut completion: Completion) -> Completion {
+    for call in &mut completion.calls {
+        if let Some(mended) = surrogate::mended(&call.arguments) {
+            call.arguments = mended;
+        }
+    }
+    completion
 }
 
 /// Keys of a request that are not the arm's to set.
@@ -71,18 +97,20 @@ impl Assembly {
 
     /// Takes one event; true if it was the last.
     pub fn take(&mut self, data: &[u8]) -> Result<bool, Failed> {
+        let data = whole_letters(data);
         match self {
-            Self::Openai(assembly) => assembly.take(data),
-            Self::Anthropic(assembly) => assembly.take(data),
+            Self::Openai(assembly) => assembly.take(&data),
+            Self::Anthropic(assembly) => assembly.take(&data),
         }
     }
 
     /// The whole reply.
     pub fn finish(self) -> Result<Completion, Failed> {
-        match self {
+        let completion = match self {
             Self::Openai(assembly) => assembly.finish(),
             Self::Anthropic(assembly) => assembly.finish(),
-        }
+        };
+        completion.map(whole_arguments)
     }
 }
 

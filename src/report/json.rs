@@ -93,6 +93,7 @@ mod tests {
             "rules",
             "run",
             "screens",
+            "stopped",
         ];
         expected.sort_unstable();
         let mut top: Vec<&str> = top.into_iter().map(String::as_str).collect();

@@ -13,18 +13,23 @@ use crate::model::arm::Arm;
 struct Remembered {
     /// Folder to which the paths of arms are relative.
     dir: PathBuf,
+    /// The file in it that defined them; absent if the command line did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<PathBuf>,
     arms: Vec<Arm>,
 }
 
 impl RunStore {
-    /// Keeps the definitions of the arms, and the folder to which their paths are relative.
+    /// Keeps the definitions of the arms, the folder to which their paths are relative, and the file that
+    /// defined them, if one did.
     ///
     /// # Errors
     ///
     /// Those of the database.
-    pub fn remember_arms(&self, arms: &[Arm], dir: &Path) -> Result<()> {
+    pub fn remember_arms(&self, arms: &[Arm], dir: &Path, file: Option<&Path>) -> Result<()> {
         let remembered = Remembered {
             dir: dir.to_path_buf(),
+            file: file.map(Path::to_path_buf),
             arms: arms.to_vec(),
         };
         let text = serde_json::to_string(&remembered).map_err(|e| Error::io(e.to_string()))?;
@@ -37,12 +42,25 @@ impl RunStore {
     ///
     /// If what is kept cannot be read.
     pub fn remembered_arms(&self) -> Result<Option<(Vec<Arm>, PathBuf)>> {
+        let remembered = self.remembered()?;
+        Ok(remembered.map(|remembered| (remembered.arms, remembered.dir)))
+    }
+
+    /// The file that defined the arms; `None` if the command line did, or the run was imported.
+    ///
+    /// # Errors
+    ///
+    /// If what is kept cannot be read.
+    pub fn arms_file(&self) -> Result<Option<PathBuf>> {
+        Ok(self.remembered()?.and_then(|remembered| remembered.file))
+    }
+
+    fn remembered(&self) -> Result<Option<Remembered>> {
         let Some(text) = self.meta("arms")? else {
             return Ok(None);
         };
-        let remembered: Remembered = serde_json::from_str(&text).map_err(|e| {
+        serde_json::from_str(&text).map(Some).map_err(|e| {
             Error::refused(format!("the arms of the run cannot be read: {e}")).in_file(&self.dir)
-        })?;
-        Ok(Some((remembered.arms, remembered.dir)))
+        })
     }
 }

@@ -249,11 +249,13 @@ impl RunStore {
         }
         let (old, new) = (&self.plan.plan, &plan.body);
         let what = if old.suite_digest != new.suite_digest {
-            "the suite was edited since the run was planned"
+            "the suite was edited since the run was planned".to_owned()
+        } else if let Some(trials) = other_trials(old, new) {
+            trials
         } else if old.arms != new.arms {
-            "the arms, or the files recorded for them, changed since the run was planned"
+            "the arms, or the files recorded for them, changed since the run was planned".to_owned()
         } else {
-            "seed or analysis differ from the locked plan"
+            "seed or analysis differ from the locked plan".to_owned()
         };
         Err(
             Error::input(format!("this folder holds another plan: {what}"))
@@ -286,6 +288,23 @@ pub(super) fn put_meta(db: &Connection, key: &str, value: &str) -> Result<()> {
         .and_then(|mut s| s.execute((key, value)))
         .map_err(sql)
         .map(|_| ())
+}
+
+/// What is said if two plans differ in the trials per task and in nothing else of their arms.
+fn other_trials(old: &PlanBody, new: &PlanBody) -> Option<String> {
+    let mut as_old = new.arms.clone();
+    for (arm, planned) in as_old.iter_mut().zip(&old.arms) {
+        arm.trials = planned.trials;
+        arm.stated = planned.stated;
+    }
+    let mut pairs = old.arms.iter().zip(&new.arms);
+    let (was, is) = pairs.find(|(was, is)| was.trials != is.trials)?;
+    (as_old == old.arms).then(|| {
+        format!(
+            "it was planned with `-k {}` trials per task, and this is `-k {}`",
+            was.trials, is.trials
+        )
+    })
 }
 
 /// Stores the snapshot of the suite, and the hash of its text, by which it can be verified.

@@ -110,8 +110,10 @@ impl RunStore {
             true => "NULL",
             false => "t.body ->> '$.block'",
         };
+        table.ending = vec![None; table.arm.len()];
+        let mut endings: HashMap<String, u16> = HashMap::new();
         let select = format!(
-            "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}, {block}
+            "SELECT t.arm, t.task, t.idx, t.boundary, s.states{columns}, {block}, t.status
              FROM current t LEFT JOIN scores s ON s.trial = t.row"
         );
         let mut select = self.db.prepare(&select).map_err(sql)?;
@@ -126,7 +128,9 @@ impl RunStore {
             let index: u32 = row.get(2).map_err(sql)?;
             let range = starts[arm * tasks + task]..starts[arm * tasks + task + 1];
             if let Ok(at) = table.index[range.clone()].binary_search(&index) {
-                fill_row(table, range.start + at, row)?;
+                let at = range.start + at;
+                fill_row(table, at, row)?;
+                table.ending[at] = ending(&mut endings, &mut table.endings, row)?;
             }
         }
         Ok(())
@@ -205,6 +209,25 @@ fn dictionary(
         }
     }
     Ok(keys)
+}
+
+/// The number of a row's status; a run has few that differ.
+fn ending(
+    known: &mut HashMap<String, u16>,
+    endings: &mut Vec<String>,
+    row: &Row,
+) -> Result<Option<u16>> {
+    let text = row.get_ref(6 + Measure::ALL.len()).map_err(sql)?;
+    let text = text.as_str().map_err(|e| damaged(&e.to_string()))?;
+    if let Some(&number) = known.get(text) {
+        return Ok(Some(number));
+    }
+    let Ok(number) = u16::try_from(endings.len()) else {
+        return Ok(None);
+    };
+    endings.push(text.to_owned());
+    known.insert(text.to_owned(), number);
+    Ok(Some(number))
 }
 
 fn fill_row(table: &mut ScoreTable, at: usize, row: &Row) -> Result<()> {

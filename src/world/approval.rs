@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::template::{Condition, Scope, Templates};
+use super::template::Scope;
+use crate::base::template::{Condition, Templates};
 use crate::model::chat::ToolDef;
 use crate::model::environment::{APPROVAL_TOOL, ApprovalSpec};
 

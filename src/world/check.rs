@@ -35,6 +35,7 @@ impl Check {
     /// If it does not say whether it passes: then the grader broke, and the agent did nothing wrong.
     pub async fn run(&self, folder: &Path, input: &Value) -> Result<CheckResult, Broken> {
         let ran = self.program.run(folder, input.to_string().into()).await;
+        ran.alone(&format!("what check `{}` started", self.id))?;
         self.read(&ran)
     }
 
@@ -113,6 +114,7 @@ mod tests {
             end,
             stdout: stdout.into(),
             told: String::new(),
+            left: vec![],
         };
         let found = check.read(&ran).map_err(|b| b.code)?;
         Ok((found.pass, found.detail))

@@ -31,6 +31,7 @@ impl Invocation<'_> {
     /// If the command died, did not end in time, or answered with something else than such JSON.
     pub async fn run(&self, program: &Program) -> Result<Answer, Broken> {
         let ran = program.run(self.folder, self.input()).await;
+        ran.alone(&format!("what tool `{}` started", self.tool))?;
         self.read(&ran)
     }
 
@@ -131,6 +132,7 @@ mod tests {
             end,
             stdout: stdout.into(),
             told: String::new(),
+            left: vec![],
         };
         invocation.read(&ran).map_err(|b| b.code)
     }

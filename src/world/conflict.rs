@@ -67,6 +67,9 @@ impl Drop for Running {
 pub struct Written {
     /// The resource: a declared one, or `fixture:` and the folder.
     pub resource: String,
+    /// Whether a tool of the trial said that it writes it. Otherwise the resource only was another one at
+    /// the trial's end than at its beginning: the trial wrote it without a word, or saw another one's write.
+    pub declared: bool,
     /// When the trial began.
     pub started: Duration,
     /// When it ended.
@@ -74,6 +77,9 @@ pub struct Written {
     /// Keeps what it can overlap from being forgotten.
     pub(super) running: Arc<Running>,
 }
+
+/// Two trials that wrote the same resource while both ran: each is an infrastructure error.
+pub type Pair = (String, String);
 
 /// What trials wrote, as far as a trial that still runs can overlap it.
 #[derive(Debug, Default)]
@@ -84,41 +90,90 @@ pub struct Conflicts {
 #[derive(Debug)]
 struct Claim {
     trial: String,
+    /// Whether it wrote by declaration.
+    declared: bool,
+    /// Whether a declared write of another trial explains what it saw.
+    explained: bool,
     started: Duration,
     ended: Duration,
 }
 
-impl Conflicts {
-    /// Takes in what a trial wrote and names the trials that wrote one of these resources while it
-    /// ran: each of them, and this one, is an infrastructure error.
-    ///
-    /// Trials that can overlap nobody any more are forgotten.
-    pub fn claim(&mut self, trial: &str, written: Vec<Written>) -> Vec<String> {
-        let mut others = BTreeSet::new();
-        let timeline = written.first().map(|w| Arc::clone(&w.running.timeline));
-        for one in written {
-            let claims = self.written.entry(one.resource).or_default();
-            let overlapping = claims
-                .iter()
-                .filter(|c| c.trial != trial && c.started < one.ended && one.started < c.ended);
-            others.extend(overlapping.map(|c| c.trial.clone()));
-            claims.push(Claim {
-                trial: trial.to_owned(),
-                started: one.started,
-                ended: one.ended,
-            });
-        }
-        if let Some(timeline) = timeline {
-            self.forget(timeline.earliest());
-        }
-        others.into_iter().collect()
+impl Claim {
+    fn overlaps(&self, other: &Self) -> bool {
+        self.trial != other.trial && self.started < other.ended && other.started < self.ended
     }
 
-    fn forget(&mut self, earliest: Option<Duration>) {
+    /// Whether it is known to have seen a write that nobody declared, its own or another's.
+    fn is_suspect(&self) -> bool {
+        !self.declared && !self.explained
+    }
+}
+
+impl Conflicts {
+    /// Takes in what a trial wrote and gives the pairs of trials that are known by now to have written one
+    /// resource while both ran.
+    ///
+    /// Declared writers conflict with each other. A trial that only saw the resource change read it, if a
+    /// declared writer ran meanwhile; that may turn out later, so that it is decided once no trial runs any
+    /// more that could be this writer. Where nobody declared it, all who saw it are suspects.
+    ///
+    /// Trials that can overlap nobody any more are forgotten.
+    pub fn claim(&mut self, trial: &str, written: Vec<Written>) -> Vec<Pair> {
+        let mut pairs = BTreeSet::new();
+        let Some(timeline) = written.first().map(|w| Arc::clone(&w.running.timeline)) else {
+            return vec![];
+        };
+        for one in written {
+            let claims = self.written.entry(one.resource).or_default();
+            let mut new = Claim {
+                trial: trial.to_owned(),
+                declared: one.declared,
+                explained: false,
+                started: one.started,
+                ended: one.ended,
+            };
+            for earlier in claims.iter_mut() {
+                if !earlier.overlaps(&new) {
+                    continue;
+                }
+                match (earlier.declared, new.declared) {
+                    (true, true) => {
+                        pairs.insert((earlier.trial.clone(), new.trial.clone()));
+                    }
+                    (true, false) => new.explained = true,
+                    (false, true) => earlier.explained = true,
+                    (false, false) => {}
+                }
+            }
+            claims.push(new);
+        }
+        pairs.extend(self.settle(timeline.earliest()));
+        pairs.into_iter().collect()
+    }
+
+    /// The pairs that are left to be decided when no trial runs any more.
+    pub fn finish(&mut self) -> Vec<Pair> {
+        self.settle(None).into_iter().collect()
+    }
+
+    /// Decides on those that nobody who still runs can explain, and forgets what can overlap nobody;
+    /// `earliest` is when the longest-running trial began.
+    fn settle(&mut self, earliest: Option<Duration>) -> BTreeSet<Pair> {
+        let mut pairs = BTreeSet::new();
+        let over = |c: &Claim| earliest.is_none_or(|e| c.ended <= e);
         for claims in self.written.values_mut() {
-            claims.retain(|c| earliest.is_some_and(|e| c.ended > e));
+            for (i, claim) in claims.iter().enumerate() {
+                let with = claims.iter().enumerate().filter(|(k, other)| {
+                    other.is_suspect() && other.overlaps(claim) && (!over(other) || *k > i)
+                });
+                if claim.is_suspect() && over(claim) {
+                    pairs.extend(with.map(|(_, other)| (claim.trial.clone(), other.trial.clone())));
+                }
+            }
+            claims.retain(|c| !over(c));
         }
         self.written.retain(|_, claims| !claims.is_empty());
+        pairs
     }
 }
 
@@ -129,6 +184,7 @@ mod tests {
     fn wrote(running: &Arc<Running>, resource: &str) -> Vec<Written> {
         vec![Written {
             resource: resource.to_owned(),
+            declared: true,
             started: running.started,
             ended: running.timeline.now(),
             running: Arc::clone(running),
@@ -142,7 +198,8 @@ mod tests {
         let (a, b, c) = (timeline.begin(), timeline.begin(), timeline.begin());
         assert!(conflicts.claim("a", wrote(&a, "db")).is_empty());
         assert!(conflicts.claim("b", wrote(&b, "mail")).is_empty());
-        assert_eq!(conflicts.claim("c", wrote(&c, "db")), ["a"]);
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(conflicts.claim("c", wrote(&c, "db")), [pair("a", "c")]);
         let later = timeline.begin();
         assert!(conflicts.claim("later", wrote(&later, "db")).is_empty());
     }
@@ -164,6 +221,44 @@ mod tests {
             conflicts.claim(&format!("short {i}"), written);
         }
         let found = conflicts.claim("long", wrote(&long, "db"));
-        assert_eq!(found, ["short 0", "short 1", "short 2"]);
+        let with: Vec<String> = found.into_iter().map(|(short, _)| short).collect();
+        assert_eq!(with, ["short 0", "short 1", "short 2"]);
+    }
+
+    /// What a trial found to be another one than before.
+    fn saw(running: &Arc<Running>) -> Vec<Written> {
+        let mut seen = wrote(running, "db");
+        seen[0].declared = false;
+        seen
+    }
+
+    #[test]
+    fn who_only_read_is_no_party_to_a_conflict() {
+        let timeline = Timeline::new();
+        let mut conflicts = Conflicts::default();
+        let (reader, other, writer) = (timeline.begin(), timeline.begin(), timeline.begin());
+        // Both readers end before the writer, whose claim explains what they saw.
+        assert!(conflicts.claim("reader", saw(&reader)).is_empty());
+        drop(reader);
+        assert!(conflicts.claim("other", saw(&other)).is_empty());
+        drop(other);
+        assert!(conflicts.claim("writer", wrote(&writer, "db")).is_empty());
+        drop(writer);
+        assert!(conflicts.finish().is_empty());
+    }
+
+    #[test]
+    fn writes_that_nobody_declared_are_held_against_all_who_saw_them() {
+        let timeline = Timeline::new();
+        let mut conflicts = Conflicts::default();
+        let (a, b) = (timeline.begin(), timeline.begin());
+        assert!(conflicts.claim("a", saw(&a)).is_empty(), "b may explain it");
+        drop(a);
+        let (seen, long) = (saw(&b), timeline.begin());
+        drop(b);
+        let mut found = conflicts.claim("b", seen);
+        drop(long);
+        found.extend(conflicts.finish());
+        assert_eq!(found, [("a".to_owned(), "b".to_owned())]);
     }
 }

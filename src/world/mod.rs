@@ -23,12 +23,14 @@ mod log;
 mod process;
 mod simulated;
 mod stage;
+mod survivors;
 mod template;
 mod trial;
 
 pub use clock::Clock;
-pub use conflict::{Conflicts, Written};
+pub use conflict::{Conflicts, Pair, Written};
 pub use stage::Stage;
+pub use survivors::{Survivor, kill_left_in};
 pub use trial::{Closed, World};
 
 use crate::model::trial::{Boundary, TrialStatus};

@@ -13,12 +13,18 @@ use nix::unistd::Pid;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
+use super::Broken;
+use super::survivors::{self, Survivor};
+use crate::model::trial::Boundary;
+
 /// Most bytes of output that are read.
 const MOST_OUTPUT: u64 = 16 << 20;
 /// Bytes of the error output that are kept for people.
 const TOLD: usize = 600;
 /// How long output is awaited after the program has ended and its group was killed.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long a process that left its group may take to end by itself.
+const GRACE: Duration = Duration::from_millis(100);
 /// How often a program is started again that somebody is still writing.
 const BUSY: u32 = 20;
 
@@ -55,6 +61,8 @@ pub(super) struct Ran {
     pub stdout: Vec<u8>,
     /// The last of its error output, or why it did not run.
     pub told: String,
+    /// Processes that had left its group, outlived it, and were killed.
+    pub left: Vec<Survivor>,
 }
 
 impl Program {
@@ -84,14 +92,16 @@ impl Program {
     /// Runs the command in a folder, with this on its standard input.
     ///
     /// Its environment is bare: `PATH`, `HOME` (the folder), `LANG`, `ASSIZE_SUITE` (the suite
-    /// folder) and what the suite declares. Whatever it started is killed when it has ended, when its
-    /// time is over, and when the returned future is dropped.
+    /// folder), `ASSIZE_TRIAL` (the folder, by which what it started is found) and what the suite declares.
+    /// Whatever it started is killed when it has ended, when its time is over, and when the returned future
+    /// is dropped.
     pub async fn run(&self, folder: &Path, input: Vec<u8>) -> Ran {
         let mut child = match self.start(folder).await {
             Ok(child) => child,
             Err(error) => return Ran::never(&error, &self.program),
         };
         let group = Group::of(child.as_ref());
+        let mut escaped = Escaped::of(folder, &group);
         let (stdin, stdout, stderr) = (
             child.stdin().take(),
             child.stdout().take(),
@@ -136,10 +146,12 @@ impl Program {
             () = feeding => End::Lost,
             () = tokio::time::sleep(self.timeout) => End::Timeout,
         };
+        let left = escaped.kill().await;
         Ran {
             end,
             told: last_of(&err),
             stdout: out,
+            left,
         }
     }
 
@@ -168,6 +180,7 @@ impl Program {
                 .env("LANG", "C.UTF-8")
                 .env("ASSIZE_SUITE", &self.suite)
                 .envs(&self.env)
+                .env(survivors::MARK, folder)
                 .current_dir(folder)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -225,6 +238,40 @@ impl Drop for Group {
     }
 }
 
+/// What may have left the group of a command; killed when dropped.
+struct Escaped {
+    folder: PathBuf,
+    group: Option<Pid>,
+    looked: bool,
+}
+
+impl Escaped {
+    fn of(folder: &Path, group: &Group) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            group: group.0,
+            looked: false,
+        }
+    }
+
+    /// Kills and names them, away from the threads that drive everybody's trials.
+    async fn kill(&mut self) -> Vec<Survivor> {
+        let (folder, group) = (self.folder.clone(), self.group);
+        let work = move || survivors::kill_left_of(&folder, group, GRACE);
+        let found = tokio::task::spawn_blocking(work).await;
+        self.looked = true;
+        found.unwrap_or_default()
+    }
+}
+
+impl Drop for Escaped {
+    fn drop(&mut self) {
+        if !self.looked {
+            survivors::kill_left_of(&self.folder, self.group, Duration::ZERO);
+        }
+    }
+}
+
 impl End {
     fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
@@ -259,7 +306,22 @@ impl Ran {
             end,
             stdout: vec![],
             told: format!("{}: {error}", name.to_string_lossy()),
+            left: vec![],
         }
+    }
+
+    /// What broke if it left processes behind: they could go on to change what later calls and trials see.
+    ///
+    /// # Errors
+    ///
+    /// [`Boundary::Runner`] `process_left_behind`, with their names.
+    pub fn alone(&self, what: &str) -> Result<(), Broken> {
+        if self.left.is_empty() {
+            return Ok(());
+        }
+        let names = survivors::named(&self.left);
+        let detail = format!("{what} left its process group and went on: {names}; killed");
+        Err(Broken::new(Boundary::Runner, "process_left_behind", detail))
     }
 
     /// How it ended and what it said, for people.
@@ -307,6 +369,7 @@ mod tests {
         let names = String::from_utf8(names.stdout).unwrap();
         let allowed = [
             "ASSIZE_SUITE",
+            "ASSIZE_TRIAL",
             "HOME",
             "LANG",
             "PATH",

@@ -3,7 +3,8 @@
 use json_patch::Patch;
 use serde_json::Value;
 
-use super::template::{Condition, Scope, Shape, Templates};
+use super::template::Scope;
+use crate::base::template::{Condition, Form, Templates, Text};
 use crate::model::environment::{SimulatedCase, SimulatedTool};
 
 /// A compiled simulated tool: its cases in order, the last without a condition.
@@ -13,10 +14,10 @@ pub(super) struct Simulated {
 
 struct Case {
     when: Option<Condition>,
-    result: Option<Shape>,
-    patch: Vec<Shape>,
-    receipt: Option<Shape>,
-    error: Option<Shape>,
+    result: Option<Form>,
+    patch: Vec<Form>,
+    receipt: Option<Text>,
+    error: Option<Form>,
     commits: Option<bool>,
 }
 
@@ -39,15 +40,7 @@ pub(super) struct Answer {
 
 impl Simulated {
     pub fn compile(spec: &SimulatedTool, templates: &mut Templates) -> Result<Self, String> {
-        // The keys of the tool itself are the case that always holds.
-        let last = SimulatedCase {
-            when: String::new(),
-            result: spec.result.clone(),
-            patch: spec.patch.clone(),
-            receipt: spec.receipt.clone(),
-            error: spec.error.clone(),
-            commits: spec.commits,
-        };
+        let last = spec.otherwise();
         let cases = spec.cases.iter().map(|c| (Some(c.when.as_str()), c));
         let cases = cases
             .chain([(None, &last)])
@@ -83,9 +76,11 @@ impl Case {
         case: &SimulatedCase,
         templates: &mut Templates,
     ) -> Result<Self, String> {
-        let mut text = |text: &Option<String>| text.as_ref().map(|t| templates.text(t)).transpose();
-        let (receipt, error) = (text(&case.receipt)?, text(&case.error)?);
-        let patch = case.patch.iter().map(|p| templates.value(p));
+        let error = case.error.as_ref().map(|e| templates.form_of_text(e));
+        let error = error.transpose()?;
+        let receipt = case.receipt.as_ref().map(|r| templates.text(r));
+        let receipt = receipt.transpose()?;
+        let patch = case.patch.iter().map(|p| templates.form(p));
         Ok(Self {
             receipt,
             error,
@@ -94,7 +89,7 @@ impl Case {
             result: case
                 .result
                 .as_ref()
-                .map(|r| templates.value(r))
+                .map(|r| templates.form(r))
                 .transpose()?,
             commits: case.commits,
         })
@@ -120,15 +115,15 @@ impl Case {
                 ));
             }
         };
-        let fill = |shape: &Option<Shape>| {
-            let filled = shape.as_ref().map(|s| templates.fill(s, names));
+        let fill = |form: &Option<Form>| {
+            let filled = form.as_ref().map(|f| templates.fill(f, names));
             filled.transpose()
         };
         let receipt = self.receipt.as_ref();
         Ok(Answer {
             content: fill(&self.result)?.unwrap_or_default(),
             commits: self.commits,
-            receipt: receipt.map(|s| templates.fill_text(s, names)).transpose()?,
+            receipt: receipt.map(|s| templates.render(s, names)).transpose()?,
             state,
             ..Answer::default()
         })

@@ -14,7 +14,7 @@ use super::dialogue::Dialogue;
 use super::lease::Leases;
 use super::process::Program;
 use super::simulated::Simulated;
-use super::template::Templates;
+use crate::base::template::Templates;
 use crate::base::{Error, Result, TaskId};
 use crate::model::chat::ToolDef;
 use crate::model::environment::{ApprovalSpec, CommandSpec, ResourceSpec};

@@ -32,7 +32,10 @@ pub struct World {
     pub(super) effects: HashMap<String, u32>,
     /// What was committed under a key of an idempotent tool, by tool and key.
     pub(super) committed: HashMap<(String, String), (Value, String)>,
+    /// What its tools said that they write.
     pub(super) wrote: BTreeSet<String>,
+    /// What was another one at its end than at its beginning.
+    saw: BTreeSet<String>,
     pub(super) copy: Option<Copy>,
     pub(super) approvals_asked: u32,
     model_calls: u32,
@@ -89,6 +92,7 @@ impl World {
             effects: HashMap::new(),
             committed: HashMap::new(),
             wrote: BTreeSet::new(),
+            saw: BTreeSet::new(),
             copy,
             approvals_asked: 0,
             model_calls: 0,
@@ -111,6 +115,7 @@ impl World {
         let ran = program
             .run(copy.path(), self.facts().to_string().into())
             .await;
+        ran.alone("what `prepare` started")?;
         let code = match ran.end {
             End::Exit(0) => return Ok(()),
             End::Timeout => "prepare_timeout",
@@ -230,8 +235,11 @@ impl World {
             end.insert("state".to_owned(), state);
         }
         let ended = self.stage.timeline.now();
-        let wrote = self.wrote.iter().map(|resource| Written {
+        let seen = self.saw.difference(&self.wrote).map(|name| (name, false));
+        let wrote = self.wrote.iter().map(|name| (name, true)).chain(seen);
+        let wrote = wrote.map(|(resource, declared)| Written {
             resource: resource.clone(),
+            declared,
             started: self.running.started,
             ended,
             running: Arc::clone(&self.running),
@@ -242,7 +250,7 @@ impl World {
         })
     }
 
-    /// What others share and is not as it was, is taken as written by this trial.
+    /// Finds what others share and is not as it was.
     async fn changed(&mut self) -> Result<(), Broken> {
         let watched = std::mem::take(&mut self.watched);
         if watched.is_empty() {
@@ -257,7 +265,7 @@ impl World {
             }
             Ok(changed)
         });
-        self.wrote.extend(changed.await?);
+        self.saw.extend(changed.await?);
         Ok(())
     }
 }

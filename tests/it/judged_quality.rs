@@ -150,6 +150,7 @@ fn word(table: &ScoreTable) -> (DecisionWord, Option<String>, EstimateStatus) {
         ..DecisionSpec::default()
     };
     let comparing = Comparing {
+        stopped_early: false,
         drift: &[],
         a: 0,
         b: 1,

@@ -137,3 +137,70 @@ fn neither_keys_nor_hidden_reasoning_are_stored_or_said() {
         "texts can be read in the table of events"
     );
 }
+
+/// Gives the key back encoded.
+fn encoding() -> Raw {
+    Raw::start(|request| {
+        let reversed: String = ENCODABLE.chars().rev().collect();
+        let percent = ENCODABLE.replace('/', "%2F").replace('+', "%2B");
+        let escaped = ENCODABLE.replace('/', "\\/");
+        let said = format!(
+            "{{\"status\": \"ok\", \"escaped\": \"{escaped}\", \"forms\": {}}}",
+            json!([percent, reversed, ENCODED, INSIDE])
+        );
+        let reply = json!({"id": format!("r{}", request.number), "object": "chat.completion", "model": "enc",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
+        http(200, &reply.to_string())
+    })
+}
+
+const ENCODABLE: &str = "sk-live/12+34ab-cdef56";
+/// `printf %s KEY | base64`
+const ENCODED: &str = "c2stbGl2ZS8xMiszNGFiLWNkZWY1Ng==";
+/// `printf %s "my key is KEY ." | base64`
+const INSIDE: &str = "bXkga2V5IGlzIHNrLWxpdmUvMTIrMzRhYi1jZGVmNTYgLg==";
+
+#[test]
+fn a_key_that_comes_back_encoded_is_not_stored() {
+    let place = Place::new();
+    let server = encoding();
+    suite(&place, 1, 1, "");
+    arms(
+        &place,
+        "",
+        &chat("enc", &server.url(), ", api_key_env: KEY"),
+    );
+    let mut command = place.command();
+    command.env("KEY", ENCODABLE);
+    command.args(["run", "s", "--out", "run", "--no-preflight"]);
+    let done = Done::of(command.output().unwrap());
+    Found::of(&place, "run").all_passed("enc", 1);
+    let mut held = place.files("run");
+    held.extend(place.held("run"));
+    held.insert("stdout".to_owned(), done.stdout.into_bytes());
+    let reversed: String = ENCODABLE.chars().rev().collect();
+    let forms = [
+        "sk-live%2F12%2B34",
+        &reversed[..12],
+        "c2stbGl2ZS8xMiszNGFi",
+        "NrLWxpdmUvMTIrMzRhYi",
+        "sk-live/12+34",
+    ];
+    for (name, bytes) in &held {
+        let text = String::from_utf8_lossy(bytes);
+        for form in forms {
+            assert!(!text.contains(form), "{form} in {name}");
+        }
+    }
+    let events = held
+        .iter()
+        .find(|(name, _)| name.as_str() == "table events")
+        .unwrap();
+    let events = String::from_utf8_lossy(events.1);
+    assert_eq!(events.matches("[key removed]").count() % 5, 0, "{events}");
+    assert!(
+        events.contains("bXkga2V5IGlzI"),
+        "what stands beside a key stays: {events}"
+    );
+}

@@ -284,7 +284,7 @@ fn sessions_are_noted_in_the_plan_and_not_in_its_digest() {
     drop(store);
     let mut store = run.open(&place.path("run"));
     store.begin_session().unwrap();
-    store.end_session().unwrap();
+    store.end_session(None).unwrap();
     drop(store);
     let store = RunStore::open(&place.path("run")).unwrap();
     let ended: Vec<bool> = store

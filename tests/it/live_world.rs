@@ -2,7 +2,7 @@
 //! resources that trials share.
 
 use crate::common::Place;
-use crate::live_common::{Found, arms, run, scripted, suite};
+use crate::live_common::{Found, arms, run, scripted, status, suite};
 
 /// A model that calls `act` once and passes.
 const ACT: &str = "
@@ -130,6 +130,95 @@ fn two_trials_that_wrote_one_resource_are_both_left_out_and_a_lease_keeps_them_a
     found.all_passed("base", 2);
     let found = acting(&shared(true, ALONE), "--concurrency 4");
     found.all_passed("act", 2);
+}
+
+#[test]
+fn a_trial_that_only_read_what_another_wrote_stays_valid() {
+    // Both wait until the other one is there; then the writer writes, and the reader stays until it has.
+    let both = "echo x >> $ASSIZE_SUITE/../both; n=0; while [ $(wc -l < $ASSIZE_SUITE/../both) -lt 2 ] && [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done";
+    let write =
+        format!("{both}; echo new > $ASSIZE_SUITE/db/row; touch $ASSIZE_SUITE/../done; echo 1");
+    let read = format!(
+        "{both}; n=0; while [ ! -e $ASSIZE_SUITE/../done ] && [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done; cat $ASSIZE_SUITE/db/row > row; echo 1"
+    );
+    let place = Place::new();
+    let more = format!(
+        "environment: {{resources: {{db: {{lease: false, path: db}}}}}}
+tools:
+  write: {{writes: true, resources: [db], command: {{run: [sh, -c, '{write}']}}}}
+  read: {{resources: [db], command: {{run: [sh, -c, '{read}']}}}}
+"
+    );
+    suite(&place, 1, 1, &more);
+    place.write("s/db/row", "old\n");
+    let act = |name: &str| {
+        format!(
+            "\n  {name}: {{default: {{turns: [{{call: [{{name: {name}}}]}}, {{say: '{{\"status\": \"ok\"}}'}}]}}}}"
+        )
+    };
+    let models = format!("{}{}\n", act("write"), act("read"));
+    arms(&place, &models, &(scripted("write") + &scripted("read")));
+    let found = run(&place, "--concurrency 4");
+    found.all_passed("write", 1);
+    found.all_passed("read", 1);
+    place.expect(0, "verify run");
+}
+
+/// Whether a process of this id goes on.
+fn goes_on(id: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+    stat.is_ok_and(|s| !s.contains(") Z "))
+}
+
+#[test]
+fn a_process_that_left_its_group_is_killed_and_named() {
+    let script = "setsid sleep 987 & echo $! > $ASSIZE_SUITE/../child; sleep 0.2; echo 1";
+    let more = format!("tools: {{act: {{command: {{run: [sh, -c, '{script}']}}}}}}\n");
+    let place = Place::new();
+    suite(&place, 1, 1, &more);
+    let models =
+        "\n  act: {default: {turns: [{call: [{name: act}]}, {say: '{\"status\": \"ok\"}'}]}}\n";
+    arms(&place, models, &scripted("act"));
+    let found = run(&place, "--infra-retries 0");
+    found.excluded("act", "runner:process_left_behind", 1);
+    let told = status(&place, "run", "act", "t0", 0)["detail"].clone();
+    assert!(told.as_str().unwrap().contains("sleep (process "), "{told}");
+    let child = place.read("child");
+    let mut tries = 0;
+    while goes_on(&child) && tries < 500 {
+        tries += 1;
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(!goes_on(&child), "process {child}");
+}
+
+#[test]
+fn tools_of_an_execution_that_was_killed_are_killed_when_the_run_goes_on() {
+    let script =
+        "echo $$ > $ASSIZE_SUITE/../child; [ -e $ASSIZE_SUITE/../second ] || sleep 987; echo 1";
+    let more =
+        format!("tools: {{act: {{command: {{run: [sh, -c, '{script}'], timeout_s: 999}}}}}}\n");
+    let place = Place::new();
+    suite(&place, 1, 1, &more);
+    let models =
+        "\n  act: {default: {turns: [{call: [{name: act}]}, {say: '{\"status\": \"ok\"}'}]}}\n";
+    arms(&place, models, &scripted("act"));
+    let mut command = place.command();
+    command.args(["run", "s", "--out", "run", "--no-preflight"]);
+    let quiet = std::process::Stdio::null;
+    let mut killed = command.stdout(quiet()).stderr(quiet()).spawn().unwrap();
+    while !place.path("child").exists() || place.read("child").trim().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let child = place.read("child");
+    assert!(goes_on(&child), "nobody else kills it");
+    place.write("second", "");
+    let done = place.expect(0, "run --resume run");
+    assert!(done.stderr.contains("killed sh (process "), "{done:#?}");
+    assert!(!goes_on(&child), "process {child}");
+    Found::of(&place, "run").all_passed("act", 1);
 }
 
 /// Not live, but the same question: a log that ends before what explains it.

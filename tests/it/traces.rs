@@ -492,6 +492,38 @@ fn memory_does_not_grow_with_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("big.json");
     let written = write_big(&file, 1 << 30);
+    // The peak of a process is that of all that it ever did, also of the tests beside this one.
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "traces::a_big_log_is_read",
+            "--ignored",
+            "--nocapture",
+        ])
+        .envs([
+            (BIG, file.as_os_str()),
+            (WRITTEN, written.to_string().as_ref()),
+        ])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && told.contains("1 passed"),
+        "{done:?}"
+    );
+}
+
+/// The log that is read in a process of its own, and how many trials it holds.
+const BIG: &str = "ASSIZE_TEST_BIG";
+const WRITTEN: &str = "ASSIZE_TEST_WRITTEN";
+
+#[test]
+#[ignore = "run in a process of its own"]
+fn a_big_log_is_read() {
+    let Some(file) = std::env::var_os(BIG).map(PathBuf::from) else {
+        return;
+    };
+    let written: u64 = std::env::var(WRITTEN).unwrap().parse().unwrap();
     let before = peak_mib().unwrap();
     let mut trials = 0_u64;
     read_recorded(&file, &RecordedOptions::default(), &options(), &mut |_| {

@@ -66,7 +66,7 @@ impl<'a> Evaluation<'a> {
             judged::attach(store, &mut table)?;
             all.push(table);
         }
-        let arms = tables::named_arms(&stores);
+        let arms = tables::named_arms(&stores)?;
         let table = tables::side_by_side(all, &arms);
         let plans: Vec<Plan> = stores.iter().map(|s| s.plan()).collect();
         let locked = locked_decision(&plans);
@@ -154,6 +154,7 @@ impl<'a> Evaluation<'a> {
             live: super::live_facts::rows(self)?,
             preflight: vec![],
             judges: self.judges()?,
+            stopped: super::live_facts::stopped(self),
             gate: Gate {
                 result: "none".to_owned(),
                 exit_code: 0,
@@ -205,12 +206,8 @@ impl<'a> Evaluation<'a> {
             a,
             b,
             decision,
-            // A run that was stopped early may have been stopped because of what it showed: nothing of it
-            // decides until the rest has run.
-            locked: self
-                .locked
-                .as_ref()
-                .filter(|_| super::live_facts::not_started(self).is_empty()),
+            locked: self.locked.as_ref(),
+            stopped_early: report.stopped.is_some(),
             schedule: self.schedule(decision, a, b),
             seed,
         };

@@ -2,6 +2,7 @@
 
 use crate::base::Error;
 use crate::load::check::At;
+use crate::load::nearest;
 use crate::model::arm::ChatArm;
 
 /// Parameters that the tool loop sets itself.
@@ -16,6 +17,21 @@ const NOT_DECLARED: [&str; 6] = [
     "content-length",
     "content-type",
 ];
+
+/// What is filled in between braces in headers.
+const FILLED_IN: [&str; 4] = ["task", "trial", "trial_id", "seed"];
+
+/// The words that stand in braces by themselves, such as `{task}`; JSON in a header has none.
+fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let inside = text
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'));
+    inside
+        .map(|(name, _)| name)
+        .filter(move |name| !name.is_empty() && name.chars().all(word))
+}
 
 /// Checks a live arm for sense.
 pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
@@ -40,6 +56,14 @@ pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
         if is_reserved(name) {
             let problem = format!("the header `{name}` is not declared here");
             let hint = "keys come from the environment: name the variable with `api_key_env`";
+            problems.push(at.to("headers").to(name).problem(problem).hint(hint));
+        }
+    }
+    for (name, value) in &arm.headers {
+        for unknown in placeholders(value).filter(|p| !FILLED_IN.contains(p)) {
+            let problem =
+                format!("the header `{name}` holds `{{{unknown}}}`, which is not filled in");
+            let hint = nearest::hint(unknown, FILLED_IN, "names");
             problems.push(at.to("headers").to(name).problem(problem).hint(hint));
         }
     }

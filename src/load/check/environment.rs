@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use minijinja::Environment;
 use serde_json::Value;
 
 use crate::base::Error;
+use crate::base::template::is_template;
+use crate::load::check::templates::{expression, template, templates};
 use crate::load::check::tools::Tools;
 use crate::load::check::{At, names, schemas};
 use crate::load::{nearest, place};
@@ -127,19 +128,18 @@ fn tool(name: &str, tool: &ToolSpec, known: &Resources, at: &At, problems: &mut 
     resources(&tool.resources, known, &at.to("resources"), problems);
 }
 
+/// The arguments that a tool declares, unless it says nothing about them.
+pub(super) fn arguments(tool: &ToolSpec) -> Vec<&str> {
+    let parameters = tool.parameters.as_ref();
+    let declared = parameters.and_then(|p| p.get("properties")?.as_object());
+    declared.map_or(vec![], |d| d.keys().map(String::as_str).collect())
+}
+
 fn simulated(spec: &SimulatedTool, tool: &ToolSpec, at: &At, problems: &mut Vec<Error>) {
-    let own = SimulatedCase {
-        when: String::new(),
-        result: spec.result.clone(),
-        patch: spec.patch.clone(),
-        receipt: spec.receipt.clone(),
-        error: spec.error.clone(),
-        commits: spec.commits,
-    };
-    case(&own, tool, at, problems);
+    case(&spec.otherwise(), tool, at, problems);
     for (i, given) in spec.cases.iter().enumerate() {
         let at = at.to("cases").to(i);
-        expression(&given.when, &at.to("when"), problems);
+        expression(&given.when, &arguments(tool), &at.to("when"), problems);
         case(given, tool, &at, problems);
     }
 }
@@ -148,16 +148,16 @@ fn case(case: &SimulatedCase, tool: &ToolSpec, at: &At, problems: &mut Vec<Error
     let texts = [("receipt", &case.receipt), ("error", &case.error)];
     for (key, text) in texts {
         if let Some(text) = text {
-            template(text, &at.to(key), problems);
+            template(text, &arguments(tool), &at.to(key), problems);
         }
     }
     if let Some(result) = &case.result {
-        templates(result, &at.to("result"), problems);
+        templates(result, &arguments(tool), &at.to("result"), problems);
     }
     for (i, operation) in case.patch.iter().enumerate() {
         let at = at.to("patch").to(i);
         patch(operation, &at, problems);
-        templates(operation, &at, problems);
+        templates(operation, &arguments(tool), &at, problems);
     }
     let answers = [
         ("result", case.result.is_some()),
@@ -198,51 +198,6 @@ fn patch(operation: &Value, at: &At, problems: &mut Vec<Error>) {
     }
 }
 
-fn is_template(text: &str) -> bool {
-    ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
-}
-
-/// Checks every text in a value.
-fn templates(value: &Value, at: &At, problems: &mut Vec<Error>) {
-    match value {
-        Value::String(text) => template(text, at, problems),
-        Value::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
-                templates(item, &at.to(i), problems);
-            }
-        }
-        Value::Object(members) => {
-            for (key, member) in members {
-                templates(member, &at.to(key), problems);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn template(text: &str, at: &At, problems: &mut Vec<Error>) {
-    if let Err(error) = Environment::new().template_from_str(text) {
-        problems.push(uncompiled("template", &error, at));
-    }
-}
-
-fn expression(text: &str, at: &At, problems: &mut Vec<Error>) {
-    if let Err(error) = Environment::new().compile_expression(text) {
-        problems.push(uncompiled("expression", &error, at));
-    }
-}
-
-fn uncompiled(what: &str, error: &minijinja::Error, at: &At) -> Error {
-    let why = error
-        .detail()
-        .map_or_else(|| error.kind().to_string(), str::to_owned);
-    let problem = at.problem(format!("`{}` is no {what}: {why}", at.name()));
-    match what {
-        "expression" => problem.hint("write it without braces, such as `args.amount > 50`"),
-        _ => problem,
-    }
-}
-
 fn dialogue(spec: &DialogueSpec, at: &At, problems: &mut Vec<Error>) {
     for (i, reply) in spec.replies.iter().enumerate() {
         let at = at.to("replies").to(i);
@@ -272,7 +227,9 @@ fn approvals(specs: &[ApprovalSpec], tools: Tools, at: &At, problems: &mut Vec<E
             tools.check(capability, &at.to("capability"), problems);
         }
         if let Some(when) = &spec.when {
-            expression(when, &at.to("when"), problems);
+            let asked = spec.capability.as_ref().and_then(|c| tools.0.get(c));
+            let arguments = asked.map_or(vec![], arguments);
+            expression(when, &arguments, &at.to("when"), problems);
         }
     }
 }

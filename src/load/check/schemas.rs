@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::base::Error;
 use crate::load::check::At;
 use crate::load::misfit::{self, Misfit};
+use crate::load::nearest;
 
 /// Checks that a JSON Schema is one, and that it can be used without fetching anything.
 pub(crate) fn schema(schema: &Value, at: &At, problems: &mut Vec<Error>) {
@@ -25,6 +26,114 @@ pub(crate) fn schema(schema: &Value, at: &At, problems: &mut Vec<Error>) {
     if let Err(error) = jsonschema::validator_for(schema) {
         problems.push(uncompiled(&error, at));
     }
+    keywords(schema, at, problems);
+}
+
+/// Keywords of JSON Schema, drafts 4 to 2020-12, and what OpenAPI adds.
+const KEYWORDS: [&str; 66] = [
+    "$schema",
+    "$id",
+    "$ref",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$vocabulary",
+    "$comment",
+    "$defs",
+    "$recursiveRef",
+    "$recursiveAnchor",
+    "id",
+    "definitions",
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxContains",
+    "minContains",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "prefixItems",
+    "items",
+    "additionalItems",
+    "contains",
+    "title",
+    "description",
+    "default",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "examples",
+    "example",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "nullable",
+    "discriminator",
+];
+
+/// Unknown keywords are legal and say nothing, so that a misspelt one would hold for every value. One that
+/// is like no keyword is let be: it is somebody's annotation.
+fn keywords(schema: &Value, at: &At, problems: &mut Vec<Error>) {
+    let Value::Object(members) = schema else {
+        return;
+    };
+    for (key, value) in members {
+        let at = at.to(key);
+        match key.as_str() {
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                for (name, inner) in value.as_object().into_iter().flatten() {
+                    keywords(inner, &at.to(name), problems);
+                }
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
+                    keywords(inner, &at.to(i), problems);
+                }
+            }
+            "enum" | "const" | "default" | "examples" | "example" => {}
+            key if KEYWORDS.contains(&key) => keywords(value, &at, problems),
+            key => problems.extend(meant(key).map(|meant| {
+                let problem = at.problem(format!("`{}` is no keyword of JSON Schema", at.name()));
+                problem.hint(format!("did you mean `{meant}`?"))
+            })),
+        }
+    }
+}
+
+/// The keyword that was meant: not by the beginning of a longer one alone, and not by a letter or two.
+fn meant(key: &str) -> Option<&'static str> {
+    let near = nearest::nearest(key, KEYWORDS)?;
+    let short = key.len() < 3 || near.len() < 4;
+    let begun = near.starts_with(key) && near.len() > key.len() + 1;
+    (!short && !begun).then_some(near)
 }
 
 /// Every place in which the schema breaks the rules of its own draft; `None` if there is none.

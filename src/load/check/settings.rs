@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::base::Error;
 use crate::load::check::tools::Tools;
 use crate::load::check::{At, names, schemas};
+use crate::load::nearest;
 use crate::model::analysis::WeightsSpec;
 use crate::model::suite::{FaultKind, FaultSpec, Limits, SuiteSpec};
 
@@ -39,6 +40,8 @@ pub(crate) fn check(spec: &SuiteSpec, at: &At, problems: &mut Vec<Error>) {
             .filter(|k| k.starts_with('/'))
         {
             schemas::pointer(key, &at.to("idempotency_key"), problems);
+        } else if let Some(key) = &tool.idempotency_key {
+            self::key(key, &super::environment::arguments(tool), &at, problems);
         }
     }
     for (i, prefix) in spec
@@ -53,6 +56,18 @@ pub(crate) fn check(spec: &SuiteSpec, at: &At, problems: &mut Vec<Error>) {
         }
     }
     faults(&spec.faults, tools, &at.to("faults"), problems);
+}
+
+/// The argument that holds a tool's idempotency key is one of those that the tool declares, if it declares
+/// any.
+fn key(key: &str, arguments: &[&str], at: &At, problems: &mut Vec<Error>) {
+    if arguments.is_empty() || arguments.contains(&key) {
+        return;
+    }
+    let message =
+        format!("`idempotency_key` names `{key}`, and the tool declares no such argument");
+    let problem = at.to("idempotency_key").problem(message);
+    problems.push(problem.hint(nearest::hint(key, arguments.iter().copied(), "arguments")));
 }
 
 fn limits(limits: &Limits, at: &At, problems: &mut Vec<Error>) {

@@ -7,8 +7,8 @@ use minijinja::Value as View;
 use serde_json::json;
 
 use super::compiled::{Arguments, Call, Course, Model, Reply, Script, Share, Step};
-use super::text::{Rendered, Text};
 use super::{judge, view};
+use crate::base::template::{Rendered, Text};
 use crate::base::{Error, Result};
 use crate::model::chat::{ChatRequest, Completion, Finish, Message, ToolCall};
 use crate::model::script::{ErrorSpec, ScriptErrorKind, ScriptUsage};
@@ -238,7 +238,7 @@ impl Asked<'_> {
             usage: Usage::default(),
             model: Some(reply.model.as_ref().unwrap_or(&self.model.echo).clone()),
             response_id: reply.id.clone(),
-            cache_hit: cache_hit(&reply.headers),
+            cache_hit: None,
             opaque: reasoning.iter().map(|r| thinking(r)).collect(),
             attempts: 1,
             declared_ms: Some(reply.delay_ms.unwrap_or(self.model.delay_ms)),
@@ -258,9 +258,7 @@ impl Asked<'_> {
             name: self.render(&call.name)?,
             arguments: match &call.arguments {
                 Arguments::Fixed(text) => text.clone(),
-                Arguments::Form(form) => {
-                    self.script.templates.value(form, self.view())?.to_string()
-                }
+                Arguments::Form(form) => self.script.templates.fill(form, self.view())?.to_string(),
             },
         })
     }
@@ -310,16 +308,6 @@ fn finish(reply: &Reply, calls: &[ToolCall]) -> Finish {
     } else {
         Finish::ToolCalls
     }
-}
-
-/// The header that says that a cache answered.
-fn cache_hit(headers: &[(String, String)]) -> Option<String> {
-    let says_so = |(name, value): &&(String, String)| {
-        name.to_ascii_lowercase().contains("cache")
-            && value.trim_start().to_ascii_lowercase().starts_with("hit")
-    };
-    let (name, value) = headers.iter().find(says_so)?;
-    Some(format!("{name}: {value}"))
 }
 
 /// Hidden reasoning as a block that the provider wants back unread.

@@ -6,7 +6,7 @@ use minijinja::Value as View;
 use minijinja::value::Serde;
 use regex::Regex;
 
-use super::text::{Condition, Form, Rendered, Templates, Text};
+use crate::base::template::{Condition, Form, Rendered, Templates, Text};
 use crate::base::{Digest, Error, Result, Seed};
 use crate::model::script::{
     Behaviour, CallSpec, ErrorSpec, JudgeScript, ModelScript, Preset, ScriptSpec, ScriptUsage,

@@ -4,7 +4,7 @@ use regex::Captures;
 
 use super::answer::Asked;
 use super::compiled::Judge;
-use super::text::{Rendered, Text};
+use crate::base::template::{Rendered, Text};
 use crate::base::{Digest, seed::Stream};
 use crate::model::chat::Message;
 

@@ -45,7 +45,6 @@ mod answer;
 mod compiled;
 mod endpoint;
 mod judge;
-mod text;
 mod view;
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn an_id_may_be_fixed_as_a_cache_would_give_it() {
         model(json!({"turns": [{"say": "x", "id": "same", "headers": {"X-Cache": "HIT"}}]}));
     let answer = fixed.answer(&request("t", 5, vec![user("go")]));
     assert_eq!(answer.completion.response_id.as_deref(), Some("same"));
-    assert_eq!(answer.completion.cache_hit.as_deref(), Some("X-Cache: HIT"));
+    assert_eq!(answer.headers, [("X-Cache".to_owned(), "HIT".to_owned())]);
 }
 
 #[test]

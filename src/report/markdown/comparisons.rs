@@ -137,7 +137,7 @@ fn line(lookup: &Lookup<'_>, row: &ComparisonRow, notes: &mut Vec<Note>) -> Comp
         method: row.method.clone().unwrap_or_default(),
         word: words::decision(row.decision),
         strong: matches!(row.decision, DecisionWord::Worse | DecisionWord::Better),
-        reason: reason(row),
+        reason: reason(lookup, row),
         letters: letters(row, notes),
     }
 }
@@ -175,7 +175,7 @@ fn completions(row: &ComparisonRow) -> String {
     }
 }
 
-fn reason(row: &ComparisonRow) -> String {
+fn reason(lookup: &Lookup<'_>, row: &ComparisonRow) -> String {
     let status = match row.status {
         EstimateStatus::Ok | EstimateStatus::NotDecidable => "",
         status => words::status(status),
@@ -190,7 +190,12 @@ fn reason(row: &ComparisonRow) -> String {
         parts.push(status.to_owned());
     }
     if !row.locked {
-        parts.push("deviates from the locked plan".to_owned());
+        let stopped = lookup.report.stopped.is_some();
+        let why = match stopped {
+            true => "the run was stopped early",
+            false => "deviates from the locked plan",
+        };
+        parts.push(why.to_owned());
     }
     parts.join("; ")
 }

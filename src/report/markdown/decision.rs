@@ -8,6 +8,7 @@ use super::view::Lookup;
 use super::{number, safe, words};
 use crate::model::estimate::{DecisionWord, EstimateStatus, GateRule};
 use crate::model::measure::Dimension;
+use crate::model::report::StoppedEarly;
 
 /// What was decided.
 #[derive(Serialize)]
@@ -17,6 +18,12 @@ pub(super) struct Decision {
     /// `passed`, `failed` … or empty without rules.
     result: String,
     sentence: &'static str,
+    /// How far a run came that was stopped early.
+    stopped: Option<String>,
+    /// Whether any trial was started.
+    begun: bool,
+    /// What infrastructure lost, an arm a line.
+    lost: Vec<String>,
     rules: Vec<RuleLine>,
     words: Vec<WordLine>,
 }
@@ -49,10 +56,26 @@ pub(super) fn decision(lookup: &Lookup<'_>) -> Decision {
     Decision {
         question: question(lookup),
         result: words::plain(&gate.result),
-        sentence: sentence(&gate.result),
+        sentence: match (gate.result.as_str(), &lookup.report.stopped) {
+            ("inconclusive", Some(_)) => {
+                "A run that was stopped early decides nothing until the rest of it has run."
+            }
+            (result, _) => sentence(result),
+        },
+        stopped: lookup.report.stopped.as_ref().map(stopped),
+        begun: lookup.report.accounting.iter().any(|row| row.started > 0),
+        lost: lookup.report.lost().map(|l| l.to_string()).collect(),
         rules: gate.rules.iter().map(|rule| line(lookup, rule)).collect(),
         words: word_lines(lookup),
     }
+}
+
+fn stopped(stopped: &StoppedEarly) -> String {
+    let by = stopped.by.as_deref().unwrap_or("its process ended");
+    format!(
+        "{} of {} trials started; {by}",
+        stopped.started, stopped.planned
+    )
 }
 
 fn question(lookup: &Lookup<'_>) -> Option<Question> {
@@ -158,9 +181,16 @@ fn word_lines(lookup: &Lookup<'_>) -> Vec<WordLine> {
         DecisionWord::NonInferior,
         DecisionWord::Better,
     ];
+    // What is not decidable for want of trials is not said to be unmeasured as well.
+    let undecidable = |name: &str| {
+        let of = of_word(lookup, DecisionWord::NotDecidable);
+        of.iter().any(|line| line.starts_with(&format!("{name} (")))
+    };
+    let mut unmeasured = unmeasured(lookup);
+    unmeasured.retain(|line| !undecidable(line.trim_end_matches(" in part")));
     let unmeasured = WordLine {
         word: "not measured".to_owned(),
-        of: unmeasured(lookup).join("; "),
+        of: unmeasured.join("; "),
     };
     ORDER
         .into_iter()

@@ -212,6 +212,7 @@ const REASONS: &[(&str, &str)] = &[
     ("not_locked", "it deviates from the locked plan"),
     ("no_common_tasks", "no task has valid trials in both arms"),
     ("no_valid_trials", "no trial is valid"),
+    ("not_started", "no trial was started"),
     ("too_few_trials_for_k", "fewer trials per task than k"),
     ("too_few_units", "too few tasks"),
     ("few_effective_units", "too few tasks, as they are weighted"),

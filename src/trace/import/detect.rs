@@ -6,9 +6,9 @@ use std::fmt;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::base::surrogate::mended_bytes;
 use crate::model::arm::TraceFormat;
 use crate::trace::import::openai_chat;
-use crate::trace::import::surrogate::mended_bytes;
 
 /// The format that a source seems to have, judged by its first bytes (64 KiB are plenty; they may
 /// end anywhere). `None` if it looks like none of them.

@@ -26,7 +26,6 @@ mod scalar;
 pub mod small;
 mod status;
 mod stream;
-mod surrogate;
 pub mod table;
 pub mod tau2;
 mod text;

@@ -10,12 +10,12 @@ use std::io::BufRead;
 
 use serde_json::{Map, Value};
 
+use crate::base::surrogate::mended_bytes;
 use crate::base::{Error, Result};
 use crate::trace::chain::{KEYS, KINDS, WireEvent};
 use crate::trace::import::group::{Group, Line};
 use crate::trace::import::problem::{Stop, explain, read_trouble, reason};
 use crate::trace::import::stream::skip_byte_order_mark;
-use crate::trace::import::surrogate::mended_bytes;
 use crate::trace::import::{ImportOptions, Sink, keys, redact};
 
 /// Reads all trials of an event log.

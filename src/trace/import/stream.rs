@@ -12,10 +12,10 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::base::surrogate::Mender;
 use crate::base::{Error, Result};
 use crate::trace::import::place::Place;
 use crate::trace::import::problem::{Stop, explain};
-use crate::trace::import::surrogate::Mender;
 
 /// What stands at the top of a source.
 pub(crate) struct Shape<'a> {

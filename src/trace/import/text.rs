@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::base::surrogate::mended;
 use crate::trace::import::redact::is_reasoning_part;
-use crate::trace::import::surrogate::mended;
 
 /// The text of a message's content: a string, nothing, or a list of parts.
 ///
