@@ -77,6 +77,10 @@ impl Scale {
         };
         position(&|l| l == answer)
             .or_else(|| position(&|l| l.eq_ignore_ascii_case(answer)))
+            .or_else(|| {
+                let lower = (!answer.is_ascii()).then(|| answer.to_lowercase())?;
+                position(&|l| l.to_lowercase() == lower)
+            })
             .or_else(|| position(&equal))
             .or_else(|| position(&word))
             .map(|at| at as u32)
@@ -205,6 +209,8 @@ pub struct Label {
     pub rater: String,
     /// The answer as a code of the scale.
     pub answer: u32,
+    /// Whether it settles the item after others disagreed; it outranks every other label of the item.
+    pub adjudicated: bool,
     /// Reporting group.
     pub group: Option<String>,
     /// Tuning or certification; `None` where the file does not split.

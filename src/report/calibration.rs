@@ -29,7 +29,7 @@ pub fn json(certificate: &Calibration, mut out: impl Write) -> io::Result<()> {
 fn line(row: &Measured) -> Value {
     let mut notes = vec![];
     if let Some(units) = row.units {
-        notes.push(format!("{units} tasks"));
+        notes.push(format!("{units} units"));
     }
     if let Some(p) = row.p {
         notes.push(format!("p {}", number(p)));
