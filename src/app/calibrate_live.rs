@@ -63,7 +63,7 @@ pub fn recorded(
     let old = match against.filter(|old| is_judge_file(old)) {
         Some(old) => Some(load::judge(Path::new(old))?),
         None => {
-            at_hand(against)?;
+            at_hand(&command)?;
             None
         }
     };
@@ -92,14 +92,14 @@ fn is_judge_file(name: &str) -> bool {
 }
 
 /// A recorded version to compare with must be there before anybody is asked.
-fn at_hand(against: Option<&str>) -> Result<()> {
-    let Some(file) = against.map(Path::new) else {
+fn at_hand(command: &CalibrateCommand) -> Result<()> {
+    let Some(file) = command.against.as_deref().map(Path::new) else {
         return Ok(());
     };
     if file.extension().is_some_and(|e| e == "json") {
         return load::certificate(file).map(drop);
     }
-    let map = ColumnMap::parse(&[], &load::VERDICT_KEYS, &["verdict."])?;
+    let map = ColumnMap::parse(&command.map, &load::VERDICT_KEYS, &["verdict."])?;
     load::verdicts(file, &map, None).map(drop)
 }
 
@@ -115,14 +115,8 @@ struct Asking<'a> {
 impl Asking<'_> {
     fn ask(&self, judge: &Judge, name: &str, talk: &mut Talk) -> Result<PathBuf> {
         let kept = self.out.join("replies.jsonl");
-        let (verdicts, tally) = judge_items(
-            judge,
-            self.items,
-            self.part,
-            &kept,
-            self.pace,
-            self.keys,
-        )?;
+        let (verdicts, tally) =
+            judge_items(judge, self.items, self.part, &kept, self.pace, self.keys)?;
         if tally.drift {
             let error = format!(
                 "{}: a reply came from another model than the pinned one",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::join::{Joined, JoinedItem};
+use super::joined::{Joined, JoinedItem};
 use super::measure::{Measuring, tasks_of, undefined};
 use crate::base::Result;
 use crate::model::calibration::{Against, ChangedItem, Measured};

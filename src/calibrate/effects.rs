@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::join::{JoinedItem, all_in_all};
+use super::join::all_in_all;
+use super::joined::JoinedItem;
 use super::measure::{
     Measuring, bootstrapped, graded_share, mean_over, of_mean, share, task_means, tasks_of,
     undefined,
@@ -331,7 +332,7 @@ fn identity(scale: &Scale, items: &[&JoinedItem], level: Level) -> Vec<Measured>
                 .answers
                 .iter()
                 .filter(|a| a.identity == Some(identity))
-                .map(|a| super::join::JudgeAnswer {
+                .map(|a| super::joined::JudgeAnswer {
                     identity: None,
                     ..a.clone()
                 })
@@ -375,7 +376,7 @@ fn identity(scale: &Scale, items: &[&JoinedItem], level: Level) -> Vec<Measured>
 
 #[cfg(test)]
 mod tests {
-    use super::super::join::JudgeAnswer;
+    use super::super::joined::JudgeAnswer;
     use super::*;
     use crate::base::{ItemId, Seed};
 

@@ -1,6 +1,6 @@
 //! People among themselves, and the judge in their place.
 
-use super::join::{Joined, JoinedItem};
+use super::joined::{Joined, JoinedItem};
 use super::measure::{Measuring, bootstrapped, undefined};
 use super::threshold_names::MOST_PAIRED;
 use super::truth::TruthRule;

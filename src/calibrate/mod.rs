@@ -7,6 +7,7 @@ mod against;
 mod effects;
 mod humans;
 mod join;
+mod joined;
 mod measure;
 mod panel;
 mod raters;
@@ -21,7 +22,8 @@ mod truth;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use against::against;
-pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join, majority};
+pub use join::{all_in_all, join, majority};
+pub use joined::{Joined, JoinedItem, JudgeAnswer, SplitChoice};
 pub use measure::Measuring;
 pub use panel::panel;
 pub use raters::Dominance;
@@ -44,6 +46,9 @@ use thresholds::Examined;
 
 /// A kept certificate under this probability of being kept again is borderline (METHODS 9.3).
 const SURE_RETENTION: f64 = 0.8;
+
+/// Accuracy that counts items without a truth as wrong.
+const WORST_TRUTH: &str = "accuracy_worst_truth";
 
 /// How a judge is examined.
 #[derive(Clone, Debug)]
@@ -84,7 +89,10 @@ pub fn certify(
         ..exam.clone()
     };
     let mut slices = slices(joined, exam.measuring)?;
-    slices[0].rows.extend(worst_truth(joined, exam.measuring)?);
+    let wanted = exam.thresholds.contains_key(WORST_TRUTH);
+    slices[0]
+        .rows
+        .extend(worst_truth(joined, wanted, exam.measuring)?);
     let people = humans::humans(joined, exam.epsilon, exam.measuring)?;
     let others = exam
         .unparsable
@@ -132,24 +140,22 @@ pub fn certify(
 }
 
 /// Accuracy if the judge were wrong on every item that people's labels do not settle; nothing where
-/// they settle all.
-fn worst_truth(joined: &Joined, measuring: Measuring) -> Result<Option<Measured>> {
+/// they settle all and nobody asked, or where shares of labels leave nothing open.
+fn worst_truth(joined: &Joined, wanted: bool, measuring: Measuring) -> Result<Option<Measured>> {
+    if joined.rule == TruthRule::Soft {
+        return Ok(None);
+    }
     let judged: Vec<(&JoinedItem, u32)> = joined
         .items
         .iter()
         .filter_map(|i| Some((i, *i.judge.as_ref().ok()?)))
         .collect();
-    if judged.iter().all(|(i, _)| i.has_truth()) {
+    if !wanted && judged.iter().all(|(i, _)| i.has_truth()) {
         return Ok(None);
     }
     let hits: Vec<bool> = judged.iter().map(|(i, j)| i.truth == Some(*j)).collect();
     let units = tasks_of(judged.iter().map(|(i, _)| i.unit.as_deref()));
-    let row = share(
-        "accuracy_worst_truth",
-        &hits,
-        units.as_deref(),
-        measuring.level,
-    )?;
+    let row = share(WORST_TRUTH, &hits, units.as_deref(), measuring.level)?;
     Ok(Some(row))
 }
 
@@ -211,7 +217,11 @@ fn without_truth(joined: &Joined) -> Option<Notice> {
         .map(|(reason, n)| format!("{reason} {n}"))
         .collect();
     let named: Vec<&str> = joined.untrue.iter().map(|i| i.as_str()).collect();
-    let more = if open > named.len() as u64 { ", …" } else { "" };
+    let more = if open > named.len() as u64 {
+        ", …"
+    } else {
+        ""
+    };
     let detail = format!(
         "{open} of {} labelled items have no truth by the rule `{}` ({}) and enter no threshold; `accuracy_worst_truth` counts them as wrong: {}{more}",
         joined.labelled,

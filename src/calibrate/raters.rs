@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use super::join::{Joined, JoinedItem};
+use super::joined::{Joined, JoinedItem};
 use super::truth::TruthRule;
 use crate::stats::panel::{Given, dominant_rater};
 

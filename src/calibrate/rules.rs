@@ -1,7 +1,8 @@
 //! Other rules for unusable verdicts, shown beside ours, which counts them as neither right nor wrong.
 
 use super::effects::position;
-use super::join::{JoinedItem, all_in_all};
+use super::join::all_in_all;
+use super::joined::JoinedItem;
 use super::measure::Measuring;
 use super::slice::{Pairs, agreement, confusion, rates};
 use crate::base::{Error, Result};

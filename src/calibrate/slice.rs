@@ -1,6 +1,6 @@
 //! What is measured on all items, on a group, on an arm.
 
-use super::join::JoinedItem;
+use super::joined::JoinedItem;
 use super::measure::{Measuring, bootstrapped, share, tasks_of, undefined};
 use super::{effects, soft};
 use crate::base::Result;

@@ -223,7 +223,11 @@ pub(super) fn confusion(
     let mut counts = vec![vec![0.0; 2]; 2];
     for (&share, &judge) in shares.iter().zip(&pairs.judge) {
         for truth in 0..2 {
-            counts[truth][judge as usize] += if good(truth as u32) { share } else { 1.0 - share };
+            counts[truth][judge as usize] += if good(truth as u32) {
+                share
+            } else {
+                1.0 - share
+            };
         }
     }
     counts
@@ -247,7 +251,11 @@ pub(super) fn error_rates(
         if all <= 1e-12 {
             return [0.0, 0.0];
         }
-        let hit = sum(weights.iter().zip(&hits).filter(|(_, h)| **h).map(|(w, _)| *w));
+        let hit = sum(weights
+            .iter()
+            .zip(&hits)
+            .filter(|(_, h)| **h)
+            .map(|(w, _)| *w));
         let rate = hit / all;
         let worth = match &pairs.tasks {
             None => all,
@@ -322,7 +330,10 @@ mod tests {
         assert!(close(table[1][1], 11.0 / 12.0) && close(table[0][1], 13.0 / 12.0));
         assert!(close(table[0][0], 1.0) && close(table[1][0], 0.0));
         let rows = rates(&pairs, &shares, good, measuring()).unwrap();
-        assert!(close(rows[0].value.unwrap(), (2.0 / 3.0 + 0.25 + 1.0) / 3.0));
+        assert!(close(
+            rows[0].value.unwrap(),
+            (2.0 / 3.0 + 0.25 + 1.0) / 3.0
+        ));
         assert!(close(rows[3].value.unwrap(), 11.0 / 24.0));
         let found = error_rates(&pairs, &shares, good);
         assert!(close(found.true_positive, 11.0 / 12.0) && close(found.positives, 11.0 / 12.0));
@@ -358,6 +369,9 @@ mod tests {
         grouped.tasks = Some((0..60).map(|i| i / 10).collect());
         let within = error_rates(&grouped, &[0.9; 60], good);
         assert!((alone.positives - 54.0).abs() < 1e-9);
-        assert!(within.positives < 8.0 && within.positives > 1.0, "{within:?}");
+        assert!(
+            within.positives < 8.0 && within.positives > 1.0,
+            "{within:?}"
+        );
     }
 }

@@ -131,7 +131,10 @@ fn known(scale: &Scale, raters: Option<&[String]>) -> Vec<(String, [f64; 2])> {
     all(SIZE, &["mean_signed_error", "mean_absolute_error"]);
     all(SIZE, &["length_slope"]);
     all([0.0, 2.0], &["self_preference", "identity_effect"]);
-    all(SIGNED, &["human_alpha", "ceiling_agreement:judge_minus_human"]);
+    all(
+        SIGNED,
+        &["human_alpha", "ceiling_agreement:judge_minus_human"],
+    );
     all([-2.0, 2.0], &["ceiling_kappa:judge_minus_human"]);
     if scale.kind != ScaleKind::Binary {
         for level in &scale.levels {
@@ -180,7 +183,10 @@ mod tests {
     fn names_depend_on_scale_and_raters() {
         let unknown = |name| matches!(problem(name, 0.5), Some(ThresholdProblem::Unknown(_)));
         assert!(unknown("sensitvity") && unknown("recall:pass") && unknown("ac2"));
-        assert_eq!(problem("alt_test:passes", 1.0), Some(ThresholdProblem::NoInterval));
+        assert_eq!(
+            problem("alt_test:passes", 1.0),
+            Some(ThresholdProblem::NoInterval)
+        );
         assert_eq!(problem("human_kappa:ann,bob", 0.5), None);
         let raters = ["ann", "eve"].map(str::to_owned);
         let of = |name| threshold_problem(name, 0.5, &Scale::binary(), Some(&raters));

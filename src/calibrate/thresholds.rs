@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::join::Joined;
+use super::joined::Joined;
 use super::measure::undefined;
 use super::slice::Pairs;
 use crate::model::calibration::{

@@ -14,6 +14,7 @@ use crate::app::judge_live::{LiveJudgeCommand, LiveJudged};
 use crate::app::label_sample::{SampleCommand, Sampled};
 use crate::base::{Error, Result};
 use crate::calibrate::{OtherRule, SplitChoice, TruthRule};
+use crate::load;
 use crate::model::calibration::{Calibration, Measured};
 
 /// Numbers that the summary shows, where they were measured.
@@ -336,7 +337,7 @@ impl CalibrateArgs {
                 SplitArg::Test => SplitChoice::Test,
                 SplitArg::Dev => SplitChoice::Dev,
             },
-            truth: TruthRule::parse(&self.truth)?,
+            truth: TruthRule::parse(&load::nfc(self.truth.clone()))?,
             thresholds,
             unparsable: self
                 .unparsable

@@ -228,18 +228,19 @@ pub fn problems(found: &Validation, format: Format) -> Result<u8> {
         let problems: Vec<_> = found.problems.iter().map(problem).collect();
         json(&serde_json::json!({
             "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "judges": found.judges,
-            "traces": found.traces,
+            "labels": found.labels, "traces": found.traces,
             "problems": problems,
         }))?;
         return Ok(code);
     }
     let mut text: String = found.problems.iter().map(|p| format!("{p}\n")).collect();
     text.push_str(&format!(
-        "{} suites, {} tasks, {} arms, {} judges, {} trace files or folders: {} problems",
+        "{} suites, {} tasks, {} arms, {} judges, {} label sets, {} trace files or folders: {} problems",
         found.suites,
         found.tasks,
         found.arms,
         found.judges,
+        found.labels,
         found.traces,
         found.problems.len()
     ));

@@ -34,7 +34,10 @@ pub(super) fn unknown(
         }
     }
     let notice = (!others.is_empty()).then(|| {
-        let detail = format!("no key names these columns, so they are not read: {}", others.join(", "));
+        let detail = format!(
+            "no key names these columns, so they are not read: {}",
+            others.join(", ")
+        );
         Notice::with("unknown_columns", detail)
     });
     (problems, notice)

@@ -117,7 +117,8 @@ mod tests {
 
     fn holds(prompt: &str, texts: &[&str]) -> bool {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        Prompt::of(&[prompt.to_owned()], &[]).holds(&texts.iter().collect::<Vec<_>>(), &HashMap::new())
+        Prompt::of(&[prompt.to_owned()], &[])
+            .holds(&texts.iter().collect::<Vec<_>>(), &HashMap::new())
     }
 
     #[test]
@@ -128,7 +129,10 @@ mod tests {
         assert!(!holds(prompt, &["Question 55", "answer"]));
         assert!(!holds(prompt, &["Question", "TRUTH=fail"]));
         assert!(holds("Input: \"Question 5\"", &["Question 5"]));
-        assert!(holds("Say `Not today, sorry` for no.", &["Not today, sorry"]));
+        assert!(holds(
+            "Say `Not today, sorry` for no.",
+            &["Not today, sorry"]
+        ));
     }
 
     #[test]

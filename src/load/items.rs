@@ -69,12 +69,21 @@ pub(super) fn check(
 
 /// Cells that are about an item and not what was judged.
 const ABOUT: [&str; 8] = [
-    "arm", "task", "trial", "group", "split", "length", "stratum", "probability",
+    "arm",
+    "task",
+    "trial",
+    "group",
+    "split",
+    "length",
+    "stratum",
+    "probability",
 ];
 
 /// The texts of an item.
 fn judged(cells: &Cells) -> Vec<&String> {
-    let texts = cells.iter().filter(|(key, _)| !ABOUT.contains(&key.as_str()));
+    let texts = cells
+        .iter()
+        .filter(|(key, _)| !ABOUT.contains(&key.as_str()));
     texts.map(|(_, text)| text).collect()
 }
 

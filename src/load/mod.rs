@@ -17,6 +17,7 @@ mod files;
 mod items;
 mod json;
 mod judge;
+mod label_sets;
 mod labelled;
 mod labels;
 mod misfit;
@@ -49,8 +50,9 @@ pub use scale::ScaleChoice;
 pub use schema::{NAMES as SCHEMAS, schema};
 pub use script::{script, validate_script};
 pub use sheet::ColumnMap;
-pub use thresholds::threshold_problems;
+pub use spelling::nfc;
 pub use suite::{LoadedSuite, suite, validate_suite};
+pub use thresholds::threshold_problems;
 pub use validate::{CheckTraces, Validation, validate};
 pub use verdicts::{VERDICT_KEYS, digest as verdicts_digest, verdicts};
 

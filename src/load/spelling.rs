@@ -8,7 +8,7 @@ use crate::base::Notice;
 
 /// A text in Unicode's composed form (NFC), in which an accented letter is one code point: names of
 /// items and raters and answers are compared so.
-pub(crate) fn nfc(text: String) -> String {
+pub fn nfc(text: String) -> String {
     if text.is_ascii() {
         return text;
     }

@@ -18,7 +18,9 @@ pub fn threshold_problems(
     let check = |(name, &value): (&String, &f64)| {
         let problem = threshold_problem(name, value, scale, raters).err()?;
         let message = match &problem {
-            ThresholdProblem::Value { .. } => format!("threshold `{name}` cannot be {value}: {problem}"),
+            ThresholdProblem::Value { .. } => {
+                format!("threshold `{name}` cannot be {value}: {problem}")
+            }
             _ => format!("threshold `{name}`: {problem}"),
         };
         let error = Error::input(message);

@@ -131,7 +131,10 @@ impl Looks {
         }
         let all = self.all(&look.labels);
         let earlier = self.earlier(&look.labels);
-        let at = all.iter().position(|l| is_same(l, look)).filter(|_| is_look);
+        let at = all
+            .iter()
+            .position(|l| is_same(l, look))
+            .filter(|_| is_look);
         Ok(Look {
             this: at.map(|at| earlier + at as u64 + 1),
             all: earlier + all.len() as u64,
@@ -161,7 +164,9 @@ impl Looks {
         let mut found = vec![&self.own];
         digests.extend(self.own.looks.iter().map(|l| l.labels.as_str()));
         while let Some(at) = rest.iter().position(|l| {
-            l.looks.iter().any(|look| digests.contains(look.labels.as_str()))
+            l.looks
+                .iter()
+                .any(|look| digests.contains(look.labels.as_str()))
         }) {
             let ledger = rest.remove(at);
             digests.extend(ledger.looks.iter().map(|l| l.labels.as_str()));
@@ -172,15 +177,12 @@ impl Looks {
 
     /// Every look once, those of other ledgers first: this ledger was begun after them.
     fn all(&self, digest: &str) -> Vec<&LookedAt> {
-        let mut all: Vec<&LookedAt> = vec![];
         let related = self.related(digest);
         let (own, others) = related.split_at(1);
-        for look in others.iter().chain(own).flat_map(|l| &l.looks) {
-            if !all.iter().any(|l| is_same(l, look)) {
-                all.push(look);
-            }
-        }
-        all
+        let mut seen = BTreeSet::new();
+        let all = others.iter().chain(own).flat_map(|l| &l.looks);
+        all.filter(|l| seen.insert((&l.judge, &l.verdicts, &l.truth)))
+            .collect()
     }
 
     fn knows(&self, look: &LookedAt) -> bool {

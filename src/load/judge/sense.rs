@@ -105,7 +105,10 @@ pub(super) fn output(spec: &JudgeSpec, at: &At, problems: &mut Vec<Error>) {
 /// Thresholds that a certificate could hold on this scale.
 pub(super) fn thresholds(spec: &JudgeSpec, scale: &Scale, at: &At, problems: &mut Vec<Error>) {
     for (name, error) in threshold_problems(&spec.thresholds, scale, None) {
-        let problem = at.to("thresholds").to(name).problem(error.message().to_owned());
+        let problem = at
+            .to("thresholds")
+            .to(name)
+            .problem(error.message().to_owned());
         problems.push(error.hints().iter().fold(problem, |p, hint| p.hint(hint)));
     }
 }
