@@ -77,7 +77,7 @@ pub fn judge(command: &JudgeCommand) -> Result<Vec<Judged>> {
                 prompt: None,
             };
             let set = load::labels(file, &options)?;
-            (Some(set.labels), set.scale)
+            (Some(set.standing()), set.scale)
         }
         None => (None, choice.settle(words)?),
     };

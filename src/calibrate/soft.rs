@@ -75,6 +75,9 @@ struct Cells {
     true_negative: f64,
 }
 
+/// A number of the table; `None` where it is undefined.
+type Number = fn(Cells) -> Option<f64>;
+
 fn ratio(part: f64, rest: f64) -> Option<f64> {
     let whole = part + rest;
     (whole > 1e-12).then(|| part / whole)
@@ -125,7 +128,7 @@ impl Cells {
 /// One number of the expected table, resampled.
 struct Of<'a> {
     expected: &'a Expected,
-    number: fn(Cells) -> Option<f64>,
+    number: Number,
     range: Range,
 }
 
@@ -161,7 +164,7 @@ pub(super) fn rates(
         low: 0.0,
         high: 1.0,
     };
-    let numbers: [(&str, fn(Cells) -> Option<f64>); 4] = [
+    let numbers: [(&str, Number); 4] = [
         ("sensitivity", Cells::sensitivity),
         ("specificity", Cells::specificity),
         ("positive_predictive", Cells::positive_predictive),
@@ -179,8 +182,7 @@ pub(super) fn agreement(
     good: impl Fn(u32) -> bool,
     measuring: Measuring,
 ) -> Vec<Measured> {
-    let numbers: [(&str, fn(Cells) -> Option<f64>); 2] =
-        [("kappa", Cells::kappa), ("ac1", Cells::ac1)];
+    let numbers: [(&str, Number); 2] = [("kappa", Cells::kappa), ("ac1", Cells::ac1)];
     let mut rows = resampled(pairs, shares, good, &numbers, Range::SIGNED_UNIT, measuring);
     rows.push(undefined("alpha", pairs.len(), "soft_truth"));
     rows
@@ -190,13 +192,13 @@ fn resampled(
     pairs: &Pairs,
     shares: &[f64],
     good: impl Fn(u32) -> bool,
-    numbers: &[(&str, fn(Cells) -> Option<f64>)],
+    numbers: &[(&str, Number)],
     range: Range,
     measuring: Measuring,
 ) -> Vec<Measured> {
     let expected = Expected::of(pairs, shares, good);
     let table = expected.table(&expected.counts);
-    let row = |&(name, number): &(&str, fn(Cells) -> Option<f64>)| {
+    let row = |&(name, number): &(&str, Number)| {
         let lacking = if pairs.is_empty() {
             "no_items"
         } else {
@@ -222,12 +224,8 @@ pub(super) fn confusion(
 ) -> Vec<Vec<f64>> {
     let mut counts = vec![vec![0.0; 2]; 2];
     for (&share, &judge) in shares.iter().zip(&pairs.judge) {
-        for truth in 0..2 {
-            counts[truth][judge as usize] += if good(truth as u32) {
-                share
-            } else {
-                1.0 - share
-            };
+        for (truth, row) in (0..).zip(&mut counts) {
+            row[judge as usize] += if good(truth) { share } else { 1.0 - share };
         }
     }
     counts
@@ -343,7 +341,7 @@ mod tests {
     #[test]
     fn agreed_shares_give_the_usual_kappa() {
         let judge: Vec<u32> = (0..50).map(|i| u32::from(i < 30)).collect();
-        let truth: Vec<f64> = (0..50).map(|i| f64::from(i < 20 || i >= 45)).collect();
+        let truth: Vec<f64> = (0..50).map(|i| f64::from(!(20..45).contains(&i))).collect();
         let rows = agreement(&pairs(judge), &truth, good, measuring());
         // 20 and 15 of 50 agree; p_o .7, p_e .6·.5 + .4·.5.
         assert!((rows[0].value.unwrap() - 0.4).abs() < 1e-12);

@@ -394,6 +394,11 @@ fn summary(certificate: &Calibration) -> String {
     for reason in &certificate.result.reasons {
         text.push_str(&format!("  {}: {}\n", reason.code, reason.detail));
     }
+    let refused_for = |code: &str| certificate.result.reasons.iter().any(|r| r.code == code);
+    let notices = certificate.notices.iter();
+    for notice in notices.filter(|n| !refused_for(&n.code)) {
+        text.push_str(&format!("  notice {}: {}\n", notice.code, notice.detail));
+    }
     if let Some(all) = certificate.slices.first() {
         let shown = SHOWN.iter().filter_map(|name| all.row(name));
         shown

@@ -6,6 +6,9 @@ use super::nearest;
 use super::sheet::Sheet;
 use crate::base::{Error, Notice};
 
+/// Longest name that is never taken for a mistyped one.
+const SHORT: usize = 3;
+
 /// Tells columns that were mistyped from columns that are for people: one whose name is near a key that
 /// the table lacks is a problem, as its values would be lost in silence; the others are named in a
 /// notice.
@@ -24,7 +27,9 @@ pub(super) fn unknown(
         if used.contains(&at) || foreign.contains(&name.as_str()) {
             continue;
         }
-        match nearest::nearest(name, keys.iter().copied()) {
+        // Words of three letters are near each other by chance.
+        let telling = name.chars().count() > SHORT;
+        match nearest::nearest(name, keys.iter().copied().filter(|_| telling)) {
             Some(key) => {
                 let message = format!("unknown column `{name}`: its values would be lost");
                 let hint = format!("did you mean `{key}`? Else give the column a name of its own");

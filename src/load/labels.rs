@@ -407,6 +407,22 @@ mod tests {
     }
 
     #[test]
+    fn of_an_adjudicated_item_one_label_stands() {
+        let set =
+            read("item,rater,label\na,ann,pass\na,bob,fail\na,adjudicator,fail\nb,ann,pass\n");
+        let set = set.unwrap();
+        let standing = set.standing();
+        let of = |l: &Label| (l.item.to_string(), l.rater.clone());
+        assert_eq!(
+            standing.iter().map(of).collect::<Vec<_>>(),
+            [
+                ("a".into(), "adjudicator".into()),
+                ("b".into(), "ann".into())
+            ]
+        );
+    }
+
+    #[test]
     fn two_raters_may_disagree() {
         let set = read("item,rater,label\na,ann,pass\na,bob,fail\n").unwrap();
         assert_eq!(set.notices[0].code, "raters_disagree");

@@ -1,5 +1,6 @@
 //! Labels: what people said about an item, and the scale that people and judges share.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -255,6 +256,20 @@ pub struct LabelSet {
     pub digest: Digest,
     /// What a reader should know, for example items that two raters contradict each other on.
     pub notices: Vec<Notice>,
+}
+
+impl LabelSet {
+    /// The labels that stand: of an item that was adjudicated only the adjudicated one, else all.
+    pub fn standing(&self) -> Vec<Label> {
+        let settled: BTreeSet<&ItemId> = self
+            .labels
+            .iter()
+            .filter(|l| l.adjudicated)
+            .map(|l| &l.item)
+            .collect();
+        let stands = |l: &&Label| l.adjudicated || !settled.contains(&l.item);
+        self.labels.iter().filter(stands).cloned().collect()
+    }
 }
 
 #[cfg(test)]

@@ -133,5 +133,7 @@ pub(super) fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {
         },
         prompt: None,
     };
-    load::labels(labels, &options)
+    let mut set = load::labels(labels, &options)?;
+    set.labels = set.standing();
+    Ok(set)
 }
