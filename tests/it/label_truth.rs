@@ -55,7 +55,7 @@ fn place(labels: impl Fn(usize, bool) -> String) -> Place {
 
 /// Two raters who part on every third item, where ann is right.
 fn disputed(i: usize, good: bool) -> String {
-    let other = word(good == (!i.is_multiple_of(3)));
+    let other = word(good != i.is_multiple_of(3));
     format!("i{i:03},ann,{},\ni{i:03},bob,{other},\n", word(good))
 }
 
