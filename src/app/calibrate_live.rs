@@ -1,17 +1,18 @@
 //! `assize calibrate JUDGE`: the labelled items are judged now, and the verdicts examined as recorded ones
 //! are.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::Talk;
 use super::asking::Pace;
-use super::calibrate::{CalibrateCommand, read_labels};
+use super::calibrate::{CalibrateCommand, check, read_labels};
 use super::judge_live::judge_items;
 use super::live::Keys;
-use crate::base::{Error, Result};
-use crate::load;
+use crate::base::{Error, ItemId, Result};
+use crate::load::{self, ColumnMap};
 use crate::model::judge::Judge;
 use crate::model::verdict::{Verdict, unusable};
 use crate::store::FileFolder;
@@ -19,14 +20,14 @@ use crate::store::FileFolder;
 /// File of the verdicts, beside the certificate; a run's canary is compared with them.
 pub const VERDICTS: &str = "verdicts.jsonl";
 
-/// Judges the items beside the labels, and turns the command into one on recorded verdicts.
+/// Judges those items beside the labels that are labelled in the part that is looked at, and turns the command into one on recorded verdicts.
 ///
 /// What the judge's file says stands where the command says nothing: scale, thresholds, and the prompt
 /// whose examples no label may repeat.
 ///
 /// # Errors
 ///
-/// If the judge's file or the items are wrong, its key is not set, or files fail.
+/// If the judge's file, the labels, the command or the items are wrong (nobody is asked then), its key is not set, or files fail.
 pub fn recorded(
     mut command: CalibrateCommand,
     judge: &Path,
@@ -47,27 +48,38 @@ pub fn recorded(
             .with_file_name("certificates")
             .join(judge.key().as_str())
     });
-    let asking = Asking {
-        items: &items,
-        out: &out,
-        pace,
-        keys,
-    };
     // Whatever is wrong with the labels is found before anybody is asked.
     command.prompt = command.prompt.or_else(|| Some(file.to_path_buf()));
     let scale = &judge.scale;
     let levels = || format!("{}:{}", scale.kind.name(), scale.levels.join(","));
     command.scale = command.scale.or_else(|| Some(levels()));
     command.positive = command.positive.or_else(|| scale.positive.clone());
-    read_labels(&command)?;
-    command.verdicts = asking.ask(&judge, VERDICTS, talk)?;
-    if let Some(old) = command.against.clone().filter(|old| is_judge_file(old)) {
-        let old = load::judge(Path::new(&old))?;
-        let verdicts = asking.ask(&old, "against.jsonl", talk)?;
-        command.against = Some(verdicts.to_string_lossy().into_owned());
-    }
     if command.thresholds.is_empty() {
         command.thresholds = judge.spec.thresholds.clone();
+    }
+    let labels = read_labels(&command)?;
+    check(&command, &labels)?;
+    let against = command.against.as_deref();
+    let old = match against.filter(|old| is_judge_file(old)) {
+        Some(old) => Some(load::judge(Path::new(old))?),
+        None => {
+            at_hand(&command)?;
+            None
+        }
+    };
+    // The dev part is not judged where the test part certifies: it would be paid for and not used.
+    let part: BTreeSet<ItemId> = command.split.of(&labels).map(|l| l.item.clone()).collect();
+    let asking = Asking {
+        items: &items,
+        part: &part,
+        out: &out,
+        pace,
+        keys,
+    };
+    command.verdicts = asking.ask(&judge, VERDICTS, talk)?;
+    if let Some(old) = old {
+        let verdicts = asking.ask(&old, "against.jsonl", talk)?;
+        command.against = Some(verdicts.to_string_lossy().into_owned());
     }
     command.judge = Some(judge.key().to_string());
     command.out = Some(out);
@@ -79,8 +91,22 @@ fn is_judge_file(name: &str) -> bool {
     matches!(extension, Some("yaml" | "yml"))
 }
 
+/// A recorded version to compare with must be there before anybody is asked.
+fn at_hand(command: &CalibrateCommand) -> Result<()> {
+    let Some(file) = command.against.as_deref().map(Path::new) else {
+        return Ok(());
+    };
+    if file.extension().is_some_and(|e| e == "json") {
+        return load::certificate(file).map(drop);
+    }
+    let map = ColumnMap::parse(&command.map, &load::VERDICT_KEYS, &["verdict."])?;
+    load::verdicts(file, &map, None).map(drop)
+}
+
 struct Asking<'a> {
     items: &'a Path,
+    /// The labelled items of the part that is looked at.
+    part: &'a BTreeSet<ItemId>,
     out: &'a Path,
     pace: Pace,
     keys: &'a Keys<'a>,
@@ -89,7 +115,8 @@ struct Asking<'a> {
 impl Asking<'_> {
     fn ask(&self, judge: &Judge, name: &str, talk: &mut Talk) -> Result<PathBuf> {
         let kept = self.out.join("replies.jsonl");
-        let (verdicts, tally) = judge_items(judge, self.items, &kept, self.pace, self.keys)?;
+        let (verdicts, tally) =
+            judge_items(judge, self.items, self.part, &kept, self.pace, self.keys)?;
         if tally.drift {
             let error = format!(
                 "{}: a reply came from another model than the pinned one",

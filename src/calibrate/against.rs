@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::join::{Joined, JoinedItem};
+use super::joined::{Joined, JoinedItem};
 use super::measure::{Measuring, tasks_of, undefined};
 use crate::base::Result;
 use crate::model::calibration::{Against, ChangedItem, Measured};
@@ -20,9 +20,20 @@ struct Both<'a> {
     new: u32,
 }
 
+impl Both<'_> {
+    /// How right an answer is: 0 or 1, or by shares of labels the share that says the same.
+    fn right(&self, scale: &Scale, answer: u32) -> f64 {
+        match self.item.share {
+            Some(share) if scale.is_positive(answer) == Some(true) => share,
+            Some(share) => 1.0 - share,
+            None => f64::from(answer == self.truth),
+        }
+    }
+}
+
 /// Compares two versions on the items that people labelled and both judged: differences new − old of
 /// what is right (BP-Hall; McNemar's mid-P where items are independent), of kappa on common resamples,
-/// and every item that they answer differently.
+/// and every item that they answer differently. By shares of labels only accuracy is compared.
 ///
 /// # Errors
 ///
@@ -46,7 +57,7 @@ pub fn against(
             let (old, new) = (*o.judge.as_ref().ok()?, *n.judge.as_ref().ok()?);
             Some(Both {
                 item: n,
-                truth: n.truth?,
+                truth: n.truth.or(n.share.map(|_| 0))?,
                 old,
                 new,
             })
@@ -54,22 +65,31 @@ pub fn against(
         .collect();
     let scale = &new.scale;
     let good = |code: u32| scale.is_positive(code);
-    let mut rows = vec![correct("accuracy", &both, |_| true, measuring)?];
-    if good(0).is_some() {
+    let soft = both.iter().any(|b| b.item.share.is_some());
+    let mut rows = vec![correct("accuracy", scale, &both, |_| true, measuring)?];
+    if good(0).is_some() && soft {
+        let lacking = |name| undefined(name, both.len(), "soft_truth");
+        rows.extend(["sensitivity", "specificity"].map(lacking));
+    } else if good(0).is_some() {
         rows.push(correct(
             "sensitivity",
+            scale,
             &both,
             |b| good(b.truth) == Some(true),
             measuring,
         )?);
         rows.push(correct(
             "specificity",
+            scale,
             &both,
             |b| good(b.truth) == Some(false),
             measuring,
         )?);
     }
-    rows.push(kappa(scale, &both, measuring));
+    rows.push(match soft {
+        true => undefined("kappa", both.len(), "soft_truth"),
+        false => kappa(scale, &both, measuring),
+    });
     let unpaired = old.items.len() + new.items.len() - 2 * shared.len();
     Ok(Against {
         judge: old_judge.to_owned(),
@@ -87,15 +107,19 @@ pub fn against(
 /// New minus old of the share of chosen items that are right.
 fn correct(
     name: &str,
+    scale: &Scale,
     both: &[Both],
     chosen: impl Fn(&Both) -> bool,
     measuring: Measuring,
 ) -> Result<Measured> {
     let both: Vec<&Both> = both.iter().filter(|b| chosen(b)).collect();
-    let tasks = tasks_of(both.iter().map(|b| b.item.task.as_deref()));
+    let tasks = tasks_of(both.iter().map(|b| b.item.unit.as_deref()));
     let scores = |answer: fn(&Both) -> u32| -> Vec<TaskScore> {
         both.iter()
-            .map(|b| TaskScore::binary(u32::from(answer(b) == b.truth), 1))
+            .map(|b| TaskScore {
+                sum: b.right(scale, answer(b)),
+                trials: 1,
+            })
             .collect()
     };
     let (old, new) = (scores(|b| b.old), scores(|b| b.new));
@@ -113,7 +137,8 @@ fn correct(
         b_only: right(false, true),
         neither: right(false, false),
     };
-    let p = if tasks.is_none() && !both.is_empty() {
+    let shares = both.iter().any(|b| b.item.share.is_some());
+    let p = if tasks.is_none() && !both.is_empty() && !shares {
         Some(mcnemar_midp(table))
     } else {
         found.p
@@ -149,6 +174,9 @@ fn kappa(scale: &Scale, both: &[Both], measuring: Measuring) -> Measured {
     };
     let first = KappaOfItems::new(&old.0, &old.1, Weights::Nominal);
     let second = KappaOfItems::new(&new.0, &new.1, Weights::Nominal);
+    if measuring.few_raters {
+        return undefined("kappa", both.len(), "too_few_raters");
+    }
     match difference_interval(&first, &second, &measuring.child("against").plan()) {
         Ok(found) => Measured {
             value: Some(found.estimate),

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::join::{JoinedItem, all_in_all};
+use super::join::all_in_all;
+use super::joined::JoinedItem;
 use super::measure::{
     Measuring, bootstrapped, graded_share, mean_over, of_mean, share, task_means, tasks_of,
     undefined,
@@ -117,7 +118,9 @@ pub(super) fn position(
     )?];
     rows.extend(flips(&usable, level)?);
     rows.extend(order_accuracy(&asked, level)?);
-    rows.push(order_kappa(scale, &usable, tasks.as_deref(), measuring));
+    // Orders are compared with each other and not with people, so raters are no units here.
+    let alone = measuring.over_raters(false);
+    rows.push(order_kappa(scale, &usable, tasks.as_deref(), alone));
     Ok(rows)
 }
 
@@ -155,7 +158,7 @@ fn order_accuracy(asked: &[(&JoinedItem, BothOrders)], level: Level) -> Result<V
             |(item, answers): &(&'_ JoinedItem, BothOrders)| Some(answers[order]? == item.truth?);
         asked
             .iter()
-            .filter_map(|a| Some((hit(a)?, a.0.task.as_deref())))
+            .filter_map(|a| Some((hit(a)?, a.0.unit.as_deref())))
             .collect()
     };
     for (at, order) in [Order::AFirst, Order::BFirst].into_iter().enumerate() {
@@ -175,7 +178,7 @@ fn order_accuracy(asked: &[(&JoinedItem, BothOrders)], level: Level) -> Result<V
                 .map(|a| f64::from(*a == truth))
                 .collect();
             let mean = crate::stats::sum::mean(&right)?;
-            Some((mean, item.task.as_deref()))
+            Some((mean, item.unit.as_deref()))
         })
         .collect();
     let values: Vec<f64> = means.iter().map(|(v, _)| *v).collect();
@@ -234,11 +237,11 @@ fn score(scale: &Scale, item: &JoinedItem) -> Option<f64> {
 fn scores(scale: &Scale, items: &[&JoinedItem], measuring: Measuring) -> Vec<Measured> {
     let scored: Vec<(&JoinedItem, f64, f64)> = items
         .iter()
-        .filter_map(|i| Some((*i, scale.number(i.truth?), score(scale, i)?)))
+        .filter_map(|i| Some((*i, i.number(scale)?, score(scale, i)?)))
         .collect();
     let human: Vec<f64> = scored.iter().map(|(_, h, _)| *h).collect();
     let judge: Vec<f64> = scored.iter().map(|(_, _, j)| *j).collect();
-    let tasks = tasks_of(scored.iter().map(|(i, _, _)| i.task.as_deref()));
+    let tasks = tasks_of(scored.iter().map(|(i, _, _)| i.unit.as_deref()));
     let n = scored.len();
     let correlation = |name: &str, kind: Correlation| {
         let point = match kind {
@@ -287,7 +290,7 @@ fn scores(scale: &Scale, items: &[&JoinedItem], measuring: Measuring) -> Vec<Mea
 
 /// How much better than people the judge finds an item, from −1 to 1.
 fn error(scale: &Scale, item: &JoinedItem) -> Option<f64> {
-    Some(scale.worth(*item.judge.as_ref().ok()?)? - scale.worth(item.truth?)?)
+    Some(scale.worth(*item.judge.as_ref().ok()?)? - item.worth(scale)?)
 }
 
 /// The slope of the judge's error on log length.
@@ -302,7 +305,7 @@ fn length(scale: &Scale, items: &[&JoinedItem], level: Level) -> Measured {
     }
     let errors: Vec<f64> = sized.iter().map(|(_, e, _)| *e).collect();
     let lengths: Vec<f64> = sized.iter().map(|(_, _, l)| *l).collect();
-    let tasks = tasks_of(sized.iter().map(|(i, _, _)| i.task.as_deref()))
+    let tasks = tasks_of(sized.iter().map(|(i, _, _)| i.unit.as_deref()))
         .unwrap_or_else(|| (0..sized.len() as u32).collect());
     match length_bias_slope(&errors, &lengths, &tasks) {
         Ok(found) => {
@@ -329,13 +332,13 @@ fn identity(scale: &Scale, items: &[&JoinedItem], level: Level) -> Vec<Measured>
                 .answers
                 .iter()
                 .filter(|a| a.identity == Some(identity))
-                .map(|a| super::join::JudgeAnswer {
+                .map(|a| super::joined::JudgeAnswer {
                     identity: None,
                     ..a.clone()
                 })
                 .collect();
             let code = all_in_all(&own, scale).ok()?;
-            Some(scale.worth(code)? - scale.worth(item.truth?)?)
+            Some(scale.worth(code)? - item.worth(scale)?)
         };
         if let (Some(revealed), Some(blinded)) = (with(Identity::Revealed), with(Identity::Blinded))
         {
@@ -373,7 +376,7 @@ fn identity(scale: &Scale, items: &[&JoinedItem], level: Level) -> Vec<Measured>
 
 #[cfg(test)]
 mod tests {
-    use super::super::join::JudgeAnswer;
+    use super::super::joined::JudgeAnswer;
     use super::*;
     use crate::base::{ItemId, Seed};
 
@@ -382,10 +385,13 @@ mod tests {
         JoinedItem {
             item: ItemId::new(name.to_string()),
             truth: Some(truth),
+            share: None,
+            by: "single_label",
             humans: vec![Some(truth)],
             group: None,
             arm: None,
             task: None,
+            unit: None,
             length: Some(100.0 + 10.0 * name as f64),
             answers,
             judge,
@@ -407,6 +413,7 @@ mod tests {
             level: Level::p95(),
             replicates: 200,
             seed: Seed(1),
+            few_raters: false,
         };
         effects(
             &Scale::binary(),

@@ -1,7 +1,9 @@
 //! People among themselves, and the judge in their place.
 
-use super::join::Joined;
+use super::joined::{Joined, JoinedItem};
 use super::measure::{Measuring, bootstrapped, undefined};
+use super::threshold_names::MOST_PAIRED;
+use super::truth::TruthRule;
 use crate::base::{Notice, Result};
 use crate::model::calibration::{AltTestRow, Measured};
 use crate::model::label::ScaleKind;
@@ -10,14 +12,11 @@ use crate::stats::agreement::{
     cohen_kappa, human_ceiling, krippendorff_alpha,
 };
 use crate::stats::alt_test::{AltTestPlan, Scoring, alt_test};
+use crate::stats::panel::{Given, rater_overlap};
 use crate::stats::undefined::Undefined;
 
-/// Pairs of more raters than this are not listed one by one.
-const MOST_PAIRED: usize = 8;
 /// Fewest items per person for the alternative annotator test.
 const FEWEST_ITEMS: usize = 30;
-/// Share of items that at least two people should have labelled.
-const LEAST_OVERLAP: f64 = 0.3;
 
 /// What people say about people, and about the judge among them.
 pub(super) struct Humans {
@@ -32,7 +31,8 @@ pub(super) struct Humans {
 /// Compares people among themselves and with the judge; `epsilon` is the price of people in the
 /// alternative annotator test.
 pub(super) fn humans(joined: &Joined, epsilon: f64, measuring: Measuring) -> Result<Humans> {
-    let measuring = measuring.child("humans");
+    // People are compared with people on the items that several of them labelled.
+    let measuring = measuring.child("humans").over_raters(false);
     let mut rows = pair_kappas(joined, measuring);
     rows.push(alpha(joined, measuring));
     rows.extend(ceiling(joined, measuring));
@@ -212,26 +212,52 @@ fn alternative(joined: &Joined, epsilon: f64) -> Result<(Vec<Measured>, Vec<AltT
 
 fn notices(joined: &Joined) -> Vec<Notice> {
     let mut notices = vec![];
-    let total: u64 = joined.labels.values().sum();
-    let most = joined.labels.iter().max_by_key(|(_, n)| **n);
-    if joined.raters.len() == 1 {
-        let detail = "all labels are of one rater: nothing is known about how well people agree";
-        notices.push(Notice::with("one_rater", detail));
-        return notices;
+    if let TruthRule::Expert(rater) = &joined.rule {
+        let detail = format!(
+            "the truth is what `{rater}` said: agreement is with that person, and not with people"
+        );
+        notices.push(Notice::with("expert_truth", detail));
     }
-    if let Some((rater, n)) = most.filter(|(_, n)| 2 * **n > total) {
-        let detail = format!("rater `{rater}` gave {n} of {total} labels");
-        notices.push(Notice::with("one_rater_dominates", detail));
+    match &joined.raters[..] {
+        [] if joined.adjudicated > 0 => {
+            let detail = "all labels are adjudicated: nothing is known about how well people agree";
+            notices.push(Notice::with("adjudicated_only", detail));
+            return notices;
+        }
+        [rater] => {
+            let detail = format!(
+                "all labels are of one rater, `{rater}`: agreement is with that person, the human ceiling is undefined, and nothing is known about how well people agree"
+            );
+            notices.push(Notice::with("one_rater", detail));
+            return notices;
+        }
+        _ => {}
     }
-    let overlapping = joined
-        .items
-        .iter()
-        .filter(|i| i.humans.iter().flatten().count() > 1)
-        .count();
-    if (overlapping as f64) < LEAST_OVERLAP * joined.items.len() as f64 {
-        let all = joined.items.len();
-        let detail = format!("{overlapping} of {all} items have two labels; 30 % should");
+    if let Some(found) = &joined.dominance {
+        notices.push(Notice::with("one_rater_dominates", found.to_string()));
+    }
+    let overlap = rater_overlap(&given(joined));
+    if !overlap.enough && overlap.items > 0 {
+        let (shared, all) = (overlap.shared, overlap.items);
+        let detail = format!("{shared} of {all} items have two labels; 30 % should");
         notices.push(Notice::with("little_overlap", detail));
     }
     notices
+}
+
+/// Every label of a person.
+fn given(joined: &Joined) -> Vec<Given> {
+    let of = |(item, joined): (usize, &JoinedItem)| -> Vec<Given> {
+        let votes = joined.humans.iter().enumerate();
+        votes
+            .filter_map(|(rater, vote)| {
+                Some(Given {
+                    item,
+                    rater,
+                    class: (*vote)? as usize,
+                })
+            })
+            .collect()
+    };
+    joined.items.iter().enumerate().flat_map(of).collect()
 }

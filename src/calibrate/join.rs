@@ -2,179 +2,203 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::joined::{Joined, JoinedItem, JudgeAnswer, SplitChoice};
+use super::raters::{Dominance, by_rater, dominance};
+use super::truth::{Ballot, TruthRule};
 use crate::base::{Error, ItemId, Observation, Result};
-use crate::model::label::{LabelSet, Scale, ScaleKind, Split};
+use crate::model::label::{Label, LabelSet, Scale, ScaleKind};
 use crate::model::verdict::{Identity, Order, Verdict, unusable};
 use crate::stats::panel::{Vote, majority_vote};
 
-/// Which labels are looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitChoice {
-    /// The test part; everything where the labels are not split.
-    #[default]
-    Test,
-    /// The part that prompts are tuned on; it never certifies.
-    Dev,
-}
-
-/// One labelled item with everything the judge said about it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JoinedItem {
-    /// Item.
-    pub item: ItemId,
-    /// The majority of the raters; `None` where they tie.
-    pub truth: Option<u32>,
-    /// Each rater's answer, in the order of [`Joined::raters`].
-    pub humans: Vec<Option<u32>>,
-    /// Reporting group.
-    pub group: Option<String>,
-    /// Arm that produced the item.
-    pub arm: Option<String>,
-    /// Task that the item belongs to.
-    pub task: Option<String>,
-    /// Length of what was judged; pairwise: first over second.
-    pub length: Option<f64>,
-    /// Every answer of the judge.
-    pub answers: Vec<JudgeAnswer>,
-    /// What the judge said all in all, or why that cannot be used.
-    pub judge: std::result::Result<u32, String>,
-}
-
-/// One answer of the judge.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JudgeAnswer {
-    /// Repeat.
-    pub repeat: u32,
-    /// Order of a pairwise question.
-    pub order: Option<Order>,
-    /// What the judge knew of the author, where that was varied.
-    pub identity: Option<Identity>,
-    /// The answer, or why it cannot be used.
-    pub code: std::result::Result<u32, String>,
-    /// Score beside the answer.
-    pub score: Option<f64>,
-}
-
-/// Labels and verdicts of one judge.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
-    /// The scale.
-    pub scale: Scale,
-    /// Raters by name.
-    pub raters: Vec<String>,
-    /// Labelled items that the judge was asked about.
-    pub items: Vec<JoinedItem>,
-    /// Labelled items in the part that was used.
-    pub labelled: usize,
-    /// Labels by rater in that part.
-    pub labels: BTreeMap<String, u64>,
-    /// Labelled items without a majority.
-    pub without_truth: usize,
-    /// The part that was used.
-    pub split: &'static str,
-    /// Verdicts on items without a label in that part.
-    pub unlabelled: usize,
-    /// Unusable verdicts on labelled items, by reason.
-    pub unusable: BTreeMap<String, u64>,
-}
+/// Items without a truth that are named.
+const NAMED: usize = 20;
 
 /// Joins labels with one judge's verdicts by item.
 ///
-/// Several repeats of an item count by their majority. A pairwise judge that was asked in both orders
+/// Labels become truth by the declared rule. Several repeats of an item count by their majority. A pairwise judge that was asked in both orders
 /// must name the same output twice; what flips is a tie. What is off the scale or missing is never an
 /// answer. Where the author was named on purpose the answer is a probe and does not count.
 ///
 /// # Errors
 ///
 /// If a verdict's key (item, repeat, order, identity) occurs twice: the join would not be one to one.
-pub fn join(labels: &LabelSet, verdicts: &[Verdict], choice: SplitChoice) -> Result<Joined> {
+/// If the rule does not fit the labels.
+pub fn join(
+    labels: &LabelSet,
+    verdicts: &[Verdict],
+    choice: SplitChoice,
+    rule: &TruthRule,
+) -> Result<Joined> {
+    rule.check(labels)?;
     refuse_duplicates(verdicts)?;
-    let is_split = labels.labels.iter().any(|l| l.split.is_some());
-    let (wanted, split) = match (choice, is_split) {
-        (SplitChoice::Dev, _) => (Some(Split::Dev), "dev"),
-        (SplitChoice::Test, true) => (Some(Split::Test), "test"),
-        (SplitChoice::Test, false) => (None, "all"),
-    };
-    let used = || {
-        labels
-            .labels
-            .iter()
-            .filter(|l| wanted.is_none() || l.split == wanted)
-    };
-    let mut per_rater: BTreeMap<String, u64> = BTreeMap::new();
-    used().for_each(|l| *per_rater.entry(l.rater.clone()).or_default() += 1);
-    let raters: Vec<String> = per_rater.keys().cloned().collect();
-    let place: HashMap<&str, usize> = raters
-        .iter()
-        .enumerate()
-        .map(|(at, r)| (r.as_str(), at))
-        .collect();
-    let mut items: Vec<JoinedItem> = vec![];
-    let mut position: HashMap<&str, usize> = HashMap::new();
-    for label in used() {
-        let at = *position.entry(label.item.as_str()).or_insert_with(|| {
-            items.push(JoinedItem {
-                item: label.item.clone(),
-                truth: None,
-                humans: vec![None; raters.len()],
-                group: label.group.clone(),
-                arm: label.arm.as_ref().map(ToString::to_string),
-                task: label.task.as_ref().map(ToString::to_string),
-                length: label.length,
-                answers: vec![],
-                judge: Err(unusable::MISSING.to_owned()),
-            });
-            items.len() - 1
-        });
-        items[at].humans[place[label.rater.as_str()]] = Some(label.answer);
-    }
-    let mut unlabelled = 0;
-    let mut lost: BTreeMap<String, u64> = BTreeMap::new();
-    for verdict in verdicts {
-        let Some(&at) = position.get(verdict.item.as_str()) else {
-            unlabelled += 1;
-            continue;
-        };
-        let answer = answer(verdict, &labels.scale);
-        if let Err(reason) = &answer.code {
-            *lost.entry(reason.clone()).or_default() += 1;
-        }
-        let item = &mut items[at];
-        item.group = item.group.take().or_else(|| verdict.group.clone());
-        item.arm = item
-            .arm
-            .take()
-            .or_else(|| verdict.arm.as_ref().map(ToString::to_string));
-        item.task = item
-            .task
-            .take()
-            .or_else(|| verdict.task.as_ref().map(ToString::to_string));
-        item.answers.push(answer);
-    }
-    for item in &mut items {
-        item.answers
-            .sort_by_key(|a| (a.identity, a.order, a.repeat));
-        item.truth = majority(&item.humans).ok();
-        item.judge = all_in_all(&item.answers, &labels.scale);
-    }
-    let (labelled, without) = (
-        items.len(),
-        items.iter().filter(|i| i.truth.is_none()).count(),
-    );
+    let mut gathered = Gathered::labelled(labels, choice);
+    let (unlabelled, unusable) = gathered.answered(verdicts, &labels.scale);
+    gathered.settled(rule, &labels.scale);
+    let Gathered {
+        mut items,
+        above,
+        raters,
+        labels: per_rater,
+    } = gathered;
+    let labelled = items.len();
     // An order of their own, so that the order of the files changes no digit.
     items.sort_by(|a, b| a.item.cmp(&b.item));
+    let open = items.iter().filter(|i| !i.has_truth());
+    let untrue = open.take(NAMED).map(|i| i.item.clone()).collect();
+    let (truth_from, without_truth) = (by(&items, true), by(&items, false));
     items.retain(|i| !i.answers.is_empty());
-    Ok(Joined {
+    let mut joined = Joined {
         scale: labels.scale.clone(),
         raters,
+        rule: rule.clone(),
+        dominance: None,
         items,
         labelled,
         labels: per_rater,
-        without_truth: without,
-        split,
+        adjudicated: above.iter().flatten().count() as u64,
+        truth_from,
+        without_truth,
+        untrue,
+        split: choice.part(labels).1,
         unlabelled,
-        unusable: lost,
-    })
+        unusable,
+    };
+    if let Some((rater, share)) = dominance(&joined, rule) {
+        let units = by_rater(&mut joined, &rater);
+        joined.dominance = Some(Dominance {
+            rater,
+            share,
+            units,
+        });
+    }
+    Ok(joined)
+}
+
+/// Items by what settled their truth, or by why nothing did.
+fn by(items: &[JoinedItem], settled: bool) -> BTreeMap<String, u64> {
+    let mut by: BTreeMap<String, u64> = BTreeMap::new();
+    for item in items.iter().filter(|i| i.has_truth() == settled) {
+        *by.entry(item.by.to_owned()).or_default() += 1;
+    }
+    by
+}
+
+/// Labelled items while they are put together.
+struct Gathered {
+    items: Vec<JoinedItem>,
+    /// The adjudicated label of each item.
+    above: Vec<Option<u32>>,
+    raters: Vec<String>,
+    labels: BTreeMap<String, u64>,
+}
+
+impl Gathered {
+    /// The items of a part with everybody's labels.
+    fn labelled(labels: &LabelSet, choice: SplitChoice) -> Self {
+        let mut per_rater: BTreeMap<String, u64> = BTreeMap::new();
+        for label in choice.of(labels).filter(|l| !l.adjudicated) {
+            *per_rater.entry(label.rater.clone()).or_default() += 1;
+        }
+        let raters: Vec<String> = per_rater.keys().cloned().collect();
+        let place: HashMap<&str, usize> = raters
+            .iter()
+            .enumerate()
+            .map(|(at, r)| (r.as_str(), at))
+            .collect();
+        let mut position: HashMap<&str, usize> = HashMap::new();
+        let (mut items, mut above) = (vec![], vec![]);
+        for label in choice.of(labels) {
+            let at = *position.entry(label.item.as_str()).or_insert_with(|| {
+                items.push(blank(label, raters.len()));
+                above.push(None);
+                items.len() - 1
+            });
+            if label.adjudicated {
+                above[at] = Some(label.answer);
+            } else if let Some(&rater) = place.get(label.rater.as_str()) {
+                items[at].humans[rater] = Some(label.answer);
+            }
+        }
+        Self {
+            items,
+            above,
+            raters,
+            labels: per_rater,
+        }
+    }
+
+    /// Adds the verdicts; how many are on no item of these, and how many cannot be used by reason.
+    fn answered(&mut self, verdicts: &[Verdict], scale: &Scale) -> (usize, BTreeMap<String, u64>) {
+        let names: Vec<ItemId> = self.items.iter().map(|i| i.item.clone()).collect();
+        let position: HashMap<&str, usize> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (name.as_str(), at))
+            .collect();
+        let mut unlabelled = 0;
+        let mut lost: BTreeMap<String, u64> = BTreeMap::new();
+        for verdict in verdicts {
+            let Some(&at) = position.get(verdict.item.as_str()) else {
+                unlabelled += 1;
+                continue;
+            };
+            let answer = answer(verdict, scale);
+            if let Err(reason) = &answer.code {
+                *lost.entry(reason.clone()).or_default() += 1;
+            }
+            let item = &mut self.items[at];
+            let text = |id: Option<String>, own: &mut Option<String>| *own = own.take().or(id);
+            text(verdict.group.clone(), &mut item.group);
+            text(verdict.arm.as_ref().map(ToString::to_string), &mut item.arm);
+            text(
+                verdict.task.as_ref().map(ToString::to_string),
+                &mut item.task,
+            );
+            item.answers.push(answer);
+        }
+        (unlabelled, lost)
+    }
+
+    /// What people's labels make true, and what the judge said all in all.
+    fn settled(&mut self, rule: &TruthRule, scale: &Scale) {
+        let expert = match rule {
+            TruthRule::Expert(name) => self.raters.iter().position(|r| r == name),
+            _ => None,
+        };
+        let positive = |code: &u32| scale.is_positive(*code) == Some(true);
+        let good = (0..scale.levels.len() as u32).find(positive);
+        for (item, above) in self.items.iter_mut().zip(&self.above) {
+            item.answers
+                .sort_by_key(|a| (a.identity, a.order, a.repeat));
+            let settled = rule.settle(&Ballot {
+                votes: &item.humans,
+                adjudicated: *above,
+                expert: expert.and_then(|at| item.humans[at]),
+                good,
+            });
+            (item.truth, item.share, item.by) = (settled.truth, settled.share, settled.by);
+            item.unit = item.task.clone();
+            item.judge = all_in_all(&item.answers, scale);
+        }
+    }
+}
+
+/// An item that nobody has said anything about yet.
+fn blank(label: &Label, raters: usize) -> JoinedItem {
+    JoinedItem {
+        item: label.item.clone(),
+        truth: None,
+        share: None,
+        by: "",
+        humans: vec![None; raters],
+        group: label.group.clone(),
+        arm: label.arm.as_ref().map(ToString::to_string),
+        task: label.task.as_ref().map(ToString::to_string),
+        unit: None,
+        length: label.length,
+        answers: vec![],
+        judge: Err(unusable::MISSING.to_owned()),
+    }
 }
 
 fn refuse_duplicates(verdicts: &[Verdict]) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::stats::confusion::Confusion;
 use crate::stats::mean::{MeanEstimate, t_mean};
 use crate::stats::sample::{Clustered, TaskScore};
 use crate::stats::sum::mean;
-use crate::stats::undefined::Defined;
+use crate::stats::undefined::{Defined, Undefined};
 use crate::stats::units::Weights;
 use crate::stats::{Level, Status};
 
@@ -24,9 +24,26 @@ pub struct Measuring {
     pub replicates: u32,
     /// Root of all randomness.
     pub seed: Seed,
+    /// Whether the units are raters of whom one gave most labels: too few to be resampled.
+    pub few_raters: bool,
 }
 
 impl Measuring {
+    /// How to measure over items or tasks.
+    pub fn new(level: Level, replicates: u32, seed: Seed) -> Self {
+        Self {
+            level,
+            replicates,
+            seed,
+            few_raters: false,
+        }
+    }
+
+    /// The same where raters are the units of what is held against people.
+    pub fn over_raters(self, few_raters: bool) -> Self {
+        Self { few_raters, ..self }
+    }
+
     /// The same with a seed of its own for one purpose.
     pub fn child(self, label: &str) -> Self {
         Self {
@@ -165,6 +182,8 @@ pub fn bootstrapped(
     };
     let plan = measuring.child(name).plan();
     let interval = match tasks {
+        // A handful of raters, one of whom has most of the items, resamples to itself.
+        _ if measuring.few_raters => Err(Undefined("too_few_raters")),
         Some(tasks) => task_interval(statistic, tasks, &plan),
         None => item_interval(statistic, &plan),
     };

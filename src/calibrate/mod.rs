@@ -7,22 +7,31 @@ mod against;
 mod effects;
 mod humans;
 mod join;
+mod joined;
 mod measure;
 mod panel;
+mod raters;
 mod rules;
 mod sample;
 mod slice;
+mod soft;
+mod threshold_names;
 mod thresholds;
+mod truth;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use against::against;
-pub use join::{Joined, JoinedItem, JudgeAnswer, SplitChoice, all_in_all, join, majority};
+pub use join::{all_in_all, join, majority};
+pub use joined::{Joined, JoinedItem, JudgeAnswer, SplitChoice};
 pub use measure::Measuring;
 pub use panel::panel;
+pub use raters::Dominance;
 pub use rules::OtherRule;
 pub use sample::{Draw, Drawing, draw};
 pub use slice::transported;
+pub use threshold_names::{ThresholdProblem, threshold_problem};
+pub use truth::TruthRule;
 
 use crate::base::{Notice, Result};
 use crate::model::calibration::{
@@ -31,11 +40,15 @@ use crate::model::calibration::{
 };
 use crate::model::label::LabelSet;
 use crate::stats::tolerance::below;
+use measure::{share, tasks_of};
 use slice::{Pairs, slice};
 use thresholds::Examined;
 
 /// A kept certificate under this probability of being kept again is borderline (METHODS 9.3).
 const SURE_RETENTION: f64 = 0.8;
+
+/// Accuracy that counts items without a truth as wrong.
+const WORST_TRUTH: &str = "accuracy_worst_truth";
 
 /// How a judge is examined.
 #[derive(Clone, Debug)]
@@ -59,7 +72,7 @@ pub struct Examination {
 ///
 /// # Errors
 ///
-/// If a threshold names nothing that is measured, or another rule does not fit the scale.
+/// If another rule for unusable verdicts does not fit the scale or the truth.
 pub fn certify(
     labels: &LabelSet,
     joined: &Joined,
@@ -70,7 +83,16 @@ pub fn certify(
     let all: Vec<&JoinedItem> = joined.items.iter().collect();
     let pairs = Pairs::of(&all);
     let unusable = joined.items.iter().filter(|i| i.judge.is_err()).count();
-    let slices = slices(joined, exam.measuring)?;
+    let over_raters = joined.dominance.is_some();
+    let exam = &Examination {
+        measuring: exam.measuring.over_raters(over_raters),
+        ..exam.clone()
+    };
+    let mut slices = slices(joined, exam.measuring)?;
+    let wanted = exam.thresholds.contains_key(WORST_TRUTH);
+    slices[0]
+        .rows
+        .extend(worst_truth(joined, wanted, exam.measuring)?);
     let people = humans::humans(joined, exam.epsilon, exam.measuring)?;
     let others = exam
         .unparsable
@@ -78,19 +100,12 @@ pub fn certify(
         .map(|rule| rules::under(*rule, &joined.scale, &all, exam.measuring))
         .collect::<Result<Vec<_>>>()?;
     let rows: Vec<&Measured> = slices[0].rows.iter().chain(&people.rows).collect();
-    let held = if pairs.is_empty() {
-        vec![]
-    } else {
-        thresholds::hold(&exam.thresholds, &rows)?
-    };
+    let held = thresholds::hold(&exam.thresholds, &rows);
     let screened = thresholds::screen(&Examined {
-        scale: &joined.scale,
+        joined,
         all: &slices[0],
         pairs: &pairs,
-        labelled: joined.labelled,
-        asked: joined.items.len(),
         unusable,
-        split: joined.split,
     });
     let result = thresholds::result(screened, &held);
     let notices = notices(labels, joined, &slices, &people.notices);
@@ -98,7 +113,7 @@ pub fn certify(
         format: CALIBRATION_FORMAT,
         judge: exam.judge.clone(),
         pin: exam.pin.clone(),
-        labels: labels_info(labels, joined),
+        labels: labels_info(labels, joined, &pairs),
         verdicts: VerdictsInfo {
             digest: verdicts.to_owned(),
             verdicts: count as u64,
@@ -111,7 +126,7 @@ pub fn certify(
         level: exam.measuring.level.conf(),
         replicates: exam.measuring.replicates,
         seed: exam.measuring.seed.0,
-        truth: "majority".to_owned(),
+        truth: joined.rule.name(),
         slices,
         other_rules: others,
         humans: people.rows,
@@ -120,7 +135,28 @@ pub fn certify(
         result,
         against: None,
         notices,
+        digest: None,
     })
+}
+
+/// Accuracy if the judge were wrong on every item that people's labels do not settle; nothing where
+/// they settle all and nobody asked, or where shares of labels leave nothing open.
+fn worst_truth(joined: &Joined, wanted: bool, measuring: Measuring) -> Result<Option<Measured>> {
+    if joined.rule == TruthRule::Soft {
+        return Ok(None);
+    }
+    let judged: Vec<(&JoinedItem, u32)> = joined
+        .items
+        .iter()
+        .filter_map(|i| Some((i, *i.judge.as_ref().ok()?)))
+        .collect();
+    if !wanted && judged.iter().all(|(i, _)| i.has_truth()) {
+        return Ok(None);
+    }
+    let hits: Vec<bool> = judged.iter().map(|(i, j)| i.truth == Some(*j)).collect();
+    let units = tasks_of(judged.iter().map(|(i, _)| i.unit.as_deref()));
+    let row = share(WORST_TRUTH, &hits, units.as_deref(), measuring.level)?;
+    Ok(Some(row))
 }
 
 /// All items, then each group, then each arm.
@@ -149,18 +185,51 @@ fn slices(joined: &Joined, measuring: Measuring) -> Result<Vec<CalibrationSlice>
     Ok(slices)
 }
 
-fn labels_info(labels: &LabelSet, joined: &Joined) -> LabelsInfo {
+fn labels_info(labels: &LabelSet, joined: &Joined, pairs: &Pairs) -> LabelsInfo {
+    let unit = match (&joined.dominance, &pairs.tasks) {
+        (Some(_), _) => "rater",
+        (None, Some(_)) => "task",
+        (None, None) => "item",
+    };
     LabelsInfo {
         name: labels.name.clone(),
         digest: labels.digest.to_string(),
         split: joined.split.to_owned(),
         items: joined.labelled as u64,
-        labels: joined.labels.values().sum(),
+        labels: joined.labels.values().sum::<u64>() + joined.adjudicated,
         raters: joined.labels.clone(),
-        without_truth: joined.without_truth as u64,
+        adjudicated: joined.adjudicated,
+        truth_from: joined.truth_from.clone(),
+        without_truth: joined.without_truth.values().sum(),
+        without_truth_because: joined.without_truth.clone(),
+        unit: unit.to_owned(),
         looks: None,
         look: None,
     }
+}
+
+/// The items that enter nothing because their labels settle no truth.
+fn without_truth(joined: &Joined) -> Option<Notice> {
+    let open: u64 = joined.without_truth.values().sum();
+    let why: Vec<String> = joined
+        .without_truth
+        .iter()
+        .map(|(reason, n)| format!("{reason} {n}"))
+        .collect();
+    let named: Vec<&str> = joined.untrue.iter().map(|i| i.as_str()).collect();
+    let more = if open > named.len() as u64 {
+        ", …"
+    } else {
+        ""
+    };
+    let detail = format!(
+        "{open} of {} labelled items have no truth by the rule `{}` ({}) and enter no threshold; `accuracy_worst_truth` counts them as wrong: {}{more}",
+        joined.labelled,
+        joined.rule.name(),
+        why.join(", "),
+        named.join(", ")
+    );
+    (open > 0).then(|| Notice::with("items_without_truth", detail))
 }
 
 fn notices(
@@ -174,6 +243,7 @@ fn notices(
         let detail = "the labels have no dev and test part: a prompt tuned on them is not examined";
         all.push(Notice::with("no_split", detail));
     }
+    all.extend(without_truth(joined));
     let skipped = joined.labelled - joined.items.len();
     if skipped > 0 && !joined.items.is_empty() {
         let detail = format!(

@@ -1,7 +1,8 @@
 //! Other rules for unusable verdicts, shown beside ours, which counts them as neither right nor wrong.
 
 use super::effects::position;
-use super::join::{JoinedItem, all_in_all};
+use super::join::all_in_all;
+use super::joined::JoinedItem;
 use super::measure::Measuring;
 use super::slice::{Pairs, agreement, confusion, rates};
 use crate::base::{Error, Result};
@@ -25,53 +26,72 @@ impl OtherRule {
             Self::Fail => "fail",
         }
     }
+
+    /// Whether the rule fits a scale and a truth by shares of labels.
+    ///
+    /// # Errors
+    ///
+    /// If it needs a bad answer and the scale has none, or an answer of its own beside shares.
+    pub fn check(self, scale: &Scale, shares: bool) -> Result<()> {
+        match self {
+            Self::Fail if scale.kind != ScaleKind::Binary => Err(Error::input(
+                "only a binary scale has an answer that means failure",
+            )
+            .hint("use `--unparsable published`")),
+            Self::Published if shares => Err(Error::input(
+                "shares of labels have no class for a verdict that cannot be used",
+            )
+            .hint("use `--unparsable fail`, or another truth rule")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Agreement under another rule.
 ///
 /// # Errors
 ///
-/// If the rule needs a bad answer and the scale has none.
+/// If the rule needs a bad answer and the scale has none, or a level of its own where shares of labels
+/// are the truth.
 pub fn under(
     rule: OtherRule,
     scale: &Scale,
     items: &[&JoinedItem],
     measuring: Measuring,
 ) -> Result<CalibrationSlice> {
+    rule.check(scale, items.iter().any(|i| i.share.is_some()))?;
     let mut scale = scale.clone();
     let counted = match rule {
         OtherRule::Published => {
             scale.levels.push("unusable".to_owned());
             scale.levels.len() as u32 - 1
         }
-        OtherRule::Fail if scale.kind == ScaleKind::Binary => {
+        OtherRule::Fail => {
             1 - scale
                 .positive
                 .as_deref()
                 .and_then(|p| scale.code(p))
                 .unwrap_or(1)
         }
-        OtherRule::Fail => {
-            return Err(
-                Error::input("only a binary scale has an answer that means failure")
-                    .hint("use `--unparsable published`"),
-            );
-        }
     };
     let items: Vec<JoinedItem> = items.iter().map(|i| recoded(i, counted, &scale)).collect();
     let items: Vec<&JoinedItem> = items.iter().collect();
     let measuring = measuring.child(rule.name());
     let pairs = Pairs::of(&items);
-    let mut rows = rates(&scale, &pairs, measuring.level)?;
+    let mut rows = rates(&scale, &pairs, measuring)?;
     rows.extend(agreement(&scale, &pairs, measuring));
     if scale.kind == ScaleKind::Pairwise {
         rows.extend(position(&scale, &items, measuring)?);
     }
-    let confusion = confusion(scale.levels.len(), &pairs);
+    let confusion = match pairs.shares {
+        Some(_) => vec![],
+        None => confusion(scale.levels.len(), &pairs),
+    };
     let slice = format!("unparsable={}", rule.name());
     Ok(CalibrationSlice {
         slice,
         confusion,
+        expected_confusion: None,
         rows,
         error_rates: None,
     })

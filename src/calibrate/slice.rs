@@ -1,8 +1,8 @@
 //! What is measured on all items, on a group, on an arm.
 
-use super::effects;
-use super::join::JoinedItem;
+use super::joined::JoinedItem;
 use super::measure::{Measuring, bootstrapped, share, tasks_of, undefined};
+use super::{effects, soft};
 use crate::base::Result;
 use crate::model::calibration::{CalibrationSlice, ErrorRates, Measured};
 use crate::model::label::{Scale, ScaleKind};
@@ -24,22 +24,27 @@ pub struct Pairs {
     pub truth: Vec<u32>,
     /// The judge's answers.
     pub judge: Vec<u32>,
-    /// Task of each item, where tasks group items.
+    /// Where shares of labels are the truth: the share of each item that says good.
+    pub shares: Option<Vec<f64>>,
+    /// Unit of each item, a task or a rater, where units group items.
     pub tasks: Option<Vec<u32>>,
 }
 
 impl Pairs {
     /// The items that have both.
     pub fn of(items: &[&JoinedItem]) -> Self {
-        let both = || {
-            items
-                .iter()
-                .filter_map(|i| Some((i, i.truth?, *i.judge.as_ref().ok()?)))
-        };
+        let both: Vec<(&JoinedItem, u32)> = items
+            .iter()
+            .filter(|i| i.has_truth())
+            .filter_map(|i| Some((*i, *i.judge.as_ref().ok()?)))
+            .collect();
+        let shares: Option<Vec<f64>> = both.iter().map(|(i, _)| i.share).collect();
         Self {
-            truth: both().map(|(_, t, _)| t).collect(),
-            judge: both().map(|(_, _, j)| j).collect(),
-            tasks: tasks_of(both().map(|(i, _, _)| i.task.as_deref())),
+            // Where raters tie, a share has no answer of most; nobody reads one there.
+            truth: both.iter().map(|(i, _)| i.truth.unwrap_or(0)).collect(),
+            judge: both.iter().map(|(_, j)| *j).collect(),
+            shares: shares.filter(|s| !s.is_empty()),
+            tasks: tasks_of(both.iter().map(|(i, _)| i.unit.as_deref())),
         }
     }
 
@@ -99,17 +104,24 @@ pub fn slice(
 ) -> Result<CalibrationSlice> {
     let measuring = measuring.child(name);
     let pairs = Pairs::of(items);
-    let mut rows = rates(scale, &pairs, measuring.level)?;
+    let mut rows = rates(scale, &pairs, measuring)?;
     let error_rates = error_rates(scale, &pairs, measuring.level)?;
     if let Some(found) = &error_rates {
         rows.push(youden(found, pairs.len(), measuring.level)?);
     }
     rows.extend(agreement(scale, &pairs, measuring));
     rows.extend(effects::effects(scale, items, measuring)?);
-    let confusion = confusion(scale.levels.len(), &pairs);
+    let good = |code: u32| scale.is_positive(code) == Some(true);
+    let shares = pairs.shares.as_deref();
+    let expected_confusion = shares.map(|s| soft::confusion(&pairs, s, good));
+    let confusion = match expected_confusion {
+        Some(_) => vec![],
+        None => confusion(scale.levels.len(), &pairs),
+    };
     Ok(CalibrationSlice {
         slice: name.to_owned(),
         confusion,
+        expected_confusion,
         rows,
         error_rates,
     })
@@ -125,7 +137,12 @@ pub fn confusion(levels: usize, pairs: &Pairs) -> Vec<Vec<u64>> {
 }
 
 /// Accuracy, and per class what share of it is found and what share of its verdicts is right.
-pub fn rates(scale: &Scale, pairs: &Pairs, level: Level) -> Result<Vec<Measured>> {
+pub fn rates(scale: &Scale, pairs: &Pairs, measuring: Measuring) -> Result<Vec<Measured>> {
+    let level = measuring.level;
+    if let Some(shares) = &pairs.shares {
+        let good = |code: u32| scale.is_positive(code) == Some(true);
+        return soft::rates(pairs, shares, good, measuring);
+    }
     let mut rows = vec![pairs.share("accuracy", level, |_, _| true, |t, j| t == j)?];
     let good = |code: u32| scale.is_positive(code).unwrap_or(false);
     if scale.is_positive(0).is_some() {
@@ -157,6 +174,10 @@ fn error_rates(scale: &Scale, pairs: &Pairs, level: Level) -> Result<Option<Erro
         return Ok(None);
     }
     let good = |code: u32| scale.is_positive(code).unwrap_or(false);
+    if let Some(shares) = &pairs.shares {
+        let found = soft::error_rates(pairs, shares, good);
+        return Ok(Some(with_retention(found, level)));
+    }
     let counted = |wanted: bool| -> Result<[f64; 2]> {
         let (hits, tasks) = pairs.flags(|t, _| good(t) == wanted, |_, j| good(j) == wanted);
         let hit = hits.iter().filter(|h| **h).count() as f64;
@@ -170,15 +191,19 @@ fn error_rates(scale: &Scale, pairs: &Pairs, level: Level) -> Result<Option<Erro
     };
     let ([true_positive, positives], [true_negative, negatives]) =
         (counted(true)?, counted(false)?);
-    let mut found = ErrorRates {
+    let found = ErrorRates {
         true_positive,
         positives,
         true_negative,
         negatives,
         retention: None,
     };
-    found.retention = retention_probability(&transported(&found, 0.0, 0.0), level);
-    Ok(Some(found))
+    Ok(Some(with_retention(found, level)))
+}
+
+fn with_retention(found: ErrorRates, level: Level) -> ErrorRates {
+    let retention = retention_probability(&transported(&found, 0.0, 0.0), level);
+    ErrorRates { retention, ..found }
 }
 
 /// The effective number of items (METHODS 9.3).
@@ -235,6 +260,10 @@ pub fn agreement(scale: &Scale, pairs: &Pairs, measuring: Measuring) -> Vec<Meas
     let k = scale.levels.len();
     let items = pairs.len();
     let tasks = pairs.tasks.as_deref();
+    if let Some(shares) = &pairs.shares {
+        let good = |code: u32| scale.is_positive(code) == Some(true);
+        return soft::agreement(pairs, shares, good, measuring);
+    }
     let boot = |name: &str, point: Defined<f64>, statistic: Defined<&dyn Counted>| {
         bootstrapped(name, items, point, statistic, tasks, measuring)
     };

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::joined::Joined;
+use super::measure::undefined;
 use super::slice::Pairs;
-use crate::base::{Error, Result};
 use crate::model::calibration::{
     CalibrationNotice, CalibrationSlice, CertificateResult, Measured, ThresholdRow,
 };
@@ -16,8 +17,9 @@ const FEWEST_ITEMS: usize = 50;
 const FEWEST_PER_ANSWER: u64 = 10;
 /// Youden's J must surely be above this (METHODS 9.3).
 const LEAST_YOUDEN: f64 = 0.2;
-/// More labelled items than this without a usable verdict leave nothing to certify (METHODS 6.4).
-const MOST_UNUSABLE: f64 = 0.10;
+/// More labelled items than this without a usable verdict, or without a truth, leave nothing to certify
+/// (METHODS 6.4).
+const MOST_MISSING: f64 = 0.10;
 
 /// Rows whose size must not exceed a threshold; all others must reach it.
 const EFFECTS: [&str; 5] = [
@@ -38,49 +40,48 @@ fn refusal(code: &str, detail: impl Into<String>) -> CalibrationNotice {
 
 /// What the screens look at.
 pub(super) struct Examined<'a> {
-    /// Scale.
-    pub scale: &'a Scale,
+    /// Labels and verdicts.
+    pub joined: &'a Joined,
     /// Everything measured on all items.
     pub all: &'a CalibrationSlice,
     /// Items with a truth and a usable verdict.
     pub pairs: &'a Pairs,
-    /// Labelled items of the part that was used.
-    pub labelled: usize,
-    /// Labelled items that the judge was asked about.
-    pub asked: usize,
-    /// Those without a usable verdict.
+    /// Labelled items without a usable verdict.
     pub unusable: usize,
-    /// The part: `test`, `dev` or `all`.
-    pub split: &'a str,
 }
 
-/// The first screen that refuses, in this order: nothing to look at, too few labels, one class of
-/// labels, a judge with one answer, too few labels at one of its answers, an inverted judge, one near
-/// chance, too many unusable verdicts, the tuning part.
+/// The first screen that refuses, in this order: nothing to look at, no verdict that could be used, too
+/// many items without a truth, too few labels, one class of labels, a judge with one answer, too few
+/// labels at one of its answers, one rater behind most labels, an inverted judge, one near chance, too
+/// many unusable verdicts, the tuning part.
 pub(super) fn screen(seen: &Examined) -> Option<CalibrationNotice> {
-    let pairs = seen.pairs;
-    if seen.labelled == 0 {
+    let (joined, pairs) = (seen.joined, seen.pairs);
+    if joined.labelled == 0 {
         return Some(refusal(
             "no_labels",
-            format!("the {} part holds no label", seen.split),
+            format!("the {} part holds no label", joined.split),
         ));
     }
-    if seen.asked == 0 {
+    if joined.items.is_empty() {
         let detail = "no labelled item has a verdict of this judge: are they the same items?";
         return Some(refusal("no_overlap", detail));
     }
-    if pairs.len() < FEWEST_ITEMS {
-        let detail = format!(
-            "{} labelled items with a verdict; at least {FEWEST_ITEMS}",
-            pairs.len()
-        );
-        return Some(refusal("too_few_labels", detail));
+    // Labels enough, and verdicts that cannot be used: then it is these that are missing.
+    let labels = joined.items.iter().filter(|i| i.has_truth()).count();
+    if seen.unusable == joined.items.len() || pairs.len() < FEWEST_ITEMS && labels >= FEWEST_ITEMS {
+        return too_many_unusable(seen).or_else(|| too_few(pairs.len()));
     }
-    one_sided(pairs, seen.scale)
+    unsettled(joined)
+        .or_else(|| too_few(pairs.len()))
+        .or_else(|| one_sided(pairs, &joined.scale))
+        .or_else(|| {
+            let found = joined.dominance.as_ref()?;
+            Some(refusal("one_rater_dominates", found.to_string()))
+        })
         .or_else(|| near_chance(seen))
         .or_else(|| too_many_unusable(seen))
         .or_else(|| {
-            (seen.split == "dev").then(|| {
+            (joined.split == "dev").then(|| {
                 refusal(
                     "not_test_split",
                     "prompts are tuned on this part; certify on `test`",
@@ -89,10 +90,36 @@ pub(super) fn screen(seen: &Examined) -> Option<CalibrationNotice> {
         })
 }
 
+fn too_few(items: usize) -> Option<CalibrationNotice> {
+    (items < FEWEST_ITEMS).then(|| {
+        let detail = format!("{items} labelled items with a verdict; at least {FEWEST_ITEMS}");
+        refusal("too_few_labels", detail)
+    })
+}
+
+/// Items that people dispute are the hard ones: leaving many of them out flatters the judge.
+fn unsettled(joined: &Joined) -> Option<CalibrationNotice> {
+    let open: u64 = joined.without_truth.values().sum();
+    let share = open as f64 / joined.labelled as f64;
+    above(share, MOST_MISSING).then(|| {
+        let detail = format!(
+            "{open} of {} labelled items have no truth by the rule `{}`, and those that people dispute are the hard ones: adjudicate them, or declare another rule with `--truth`",
+            joined.labelled,
+            joined.rule.name()
+        );
+        refusal("truth_unsettled", detail)
+    })
+}
+
 fn one_sided(pairs: &Pairs, scale: &Scale) -> Option<CalibrationNotice> {
     let word = |code: u32| scale.levels.get(code as usize).map_or("", String::as_str);
     let same = |codes: &[u32]| codes.iter().all(|c| *c == codes[0]).then(|| word(codes[0]));
-    if let Some(class) = same(&pairs.truth) {
+    if let Some(shares) = &pairs.shares {
+        if shares.iter().all(|s| *s <= 0.0) || shares.iter().all(|s| *s >= 1.0) {
+            let detail = "every label says the same: the judge was never shown anything else";
+            return Some(refusal("single_class", detail));
+        }
+    } else if let Some(class) = same(&pairs.truth) {
         let detail = format!("every label is `{class}`: the judge was never shown anything else");
         return Some(refusal("single_class", detail));
     }
@@ -154,37 +181,25 @@ fn near_chance(seen: &Examined) -> Option<CalibrationNotice> {
 }
 
 fn too_many_unusable(seen: &Examined) -> Option<CalibrationNotice> {
-    let share = seen.unusable as f64 / seen.asked as f64;
-    above(share, MOST_UNUSABLE).then(|| {
+    let asked = seen.joined.items.len();
+    let share = seen.unusable as f64 / asked as f64;
+    above(share, MOST_MISSING).then(|| {
         let detail = format!(
             "{} of {} items have no usable verdict: what they would have said is unknown",
-            seen.unusable, seen.asked
+            seen.unusable, asked
         );
         refusal("missing_high", detail)
     })
 }
 
-/// Holds each threshold against the bound of its row.
-///
-/// # Errors
-///
-/// If a threshold names nothing that can be measured.
-pub(super) fn hold(
-    thresholds: &BTreeMap<String, f64>,
-    rows: &[&Measured],
-) -> Result<Vec<ThresholdRow>> {
-    let mut held = vec![];
-    for (name, &required) in thresholds {
-        let Some(row) = rows.iter().find(|r| r.name == *name) else {
-            let known: Vec<&str> = rows.iter().map(|r| r.name.as_str()).collect();
-            return Err(
-                Error::input(format!("nothing called `{name}` is measured here"))
-                    .hint(format!("thresholds may name: {}", known.join(", "))),
-            );
-        };
-        held.push(one(row, required));
-    }
-    Ok(held)
+/// Holds each threshold against the bound of its row; what was not measured holds nothing.
+pub(super) fn hold(thresholds: &BTreeMap<String, f64>, rows: &[&Measured]) -> Vec<ThresholdRow> {
+    let held = |(name, &required): (&String, &f64)| {
+        let blank = undefined(name, 0, "not_measured");
+        let row = rows.iter().find(|r| r.name == *name);
+        one(row.unwrap_or(&&blank), required)
+    };
+    thresholds.iter().map(held).collect()
 }
 
 fn one(row: &Measured, required: f64) -> ThresholdRow {
@@ -208,6 +223,7 @@ fn one(row: &Measured, required: f64) -> ThresholdRow {
         required,
         bound: if effect { "high" } else { "low" }.to_owned(),
         reached,
+        items: row.items,
         passed,
         reason: match (passed, reached) {
             (true, _) => None,
@@ -261,6 +277,21 @@ mod tests {
             high: limits.map(|l| l.1),
             ..Measured::default()
         }
+    }
+
+    #[test]
+    fn what_was_not_measured_holds_nothing() {
+        let declared = BTreeMap::from([("tau_b".to_owned(), 0.1)]);
+        let held = hold(&declared, &[&row("accuracy", Some((0.8, 0.9)))]);
+        assert_eq!(
+            (held[0].passed, held[0].reason.as_deref()),
+            (false, Some("not_measured"))
+        );
+        // A threshold was declared, so this is no lack of thresholds.
+        assert_eq!(
+            result(None, &held).reason.as_deref(),
+            Some("threshold_missed")
+        );
     }
 
     #[test]

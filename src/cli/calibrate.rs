@@ -13,7 +13,8 @@ use crate::app::judge::{JudgeCommand, Judged};
 use crate::app::judge_live::{LiveJudgeCommand, LiveJudged};
 use crate::app::label_sample::{SampleCommand, Sampled};
 use crate::base::{Error, Result};
-use crate::calibrate::{OtherRule, SplitChoice};
+use crate::calibrate::{OtherRule, SplitChoice, TruthRule};
+use crate::load;
 use crate::model::calibration::{Calibration, Measured};
 
 /// Numbers that the summary shows, where they were measured.
@@ -43,7 +44,7 @@ pub struct CalibrateArgs {
     /// Cost in US dollars after which nobody is asked any more; what was answered is kept
     #[arg(long, value_name = "USD", env = "ASSIZE_MAX_COST")]
     pub max_cost: Option<f64>,
-    /// Labels of people: CSV or JSON Lines (item, rater, label, optional group, split, stratum, probability, arm, task, trial)
+    /// Labels of people: CSV or JSON Lines (item, rater, label, optional adjudicated, group, split, stratum, probability, arm, task, trial)
     #[arg(long)]
     pub labels: PathBuf,
     /// Recorded verdicts: CSV or JSON Lines (item, judge, repeat, order, verdict, score, arm, group); calls nobody
@@ -67,6 +68,9 @@ pub struct CalibrateArgs {
     /// The least level that counts as good
     #[arg(long)]
     pub positive: Option<String>,
+    /// How several labels of an item become its truth: majority, expert (adjudicated labels decide), expert:RATER, or soft (shares of labels; binary scales). An adjudicated label always decides its item
+    #[arg(long, default_value = "majority", value_name = "RULE")]
+    pub truth: String,
     /// Part of the labels; only the test part certifies
     #[arg(long, value_enum, default_value = "test")]
     pub split: SplitArg,
@@ -76,7 +80,7 @@ pub struct CalibrateArgs {
     /// Show beside our rule how unusable verdicts would count elsewhere
     #[arg(long, value_enum)]
     pub unparsable: Vec<UnparsableArg>,
-    /// Another version on the same items: a file of verdicts, or a judge of this file
+    /// Another version on the same items: a file of verdicts, a judge of this file, a judge's file that is asked too, or a certificate with its verdicts at hand
     #[arg(long)]
     pub against: Option<String>,
     /// The judge's prompt: its own examples must not be among the items
@@ -336,6 +340,7 @@ impl CalibrateArgs {
                 SplitArg::Test => SplitChoice::Test,
                 SplitArg::Dev => SplitChoice::Dev,
             },
+            truth: TruthRule::parse(&load::nfc(self.truth.clone()))?,
             thresholds,
             unparsable: self
                 .unparsable
@@ -381,15 +386,21 @@ pub fn print(done: &Calibrated, format: Format) -> Result<u8> {
 
 fn summary(certificate: &Calibration) -> String {
     let mut text = format!(
-        "{}: {} on {} items ({}, {})\n",
+        "{}: {} on {} items ({}, {}, truth {})\n",
         certificate.judge,
         certificate.result.result,
         certificate.verdicts.items,
         certificate.labels.name,
-        certificate.labels.split
+        certificate.labels.split,
+        certificate.truth
     );
     for reason in &certificate.result.reasons {
         text.push_str(&format!("  {}: {}\n", reason.code, reason.detail));
+    }
+    let refused_for = |code: &str| certificate.result.reasons.iter().any(|r| r.code == code);
+    let notices = certificate.notices.iter();
+    for notice in notices.filter(|n| !refused_for(&n.code)) {
+        text.push_str(&format!("  notice {}: {}\n", notice.code, notice.detail));
     }
     if let Some(all) = certificate.slices.first() {
         let shown = SHOWN.iter().filter_map(|name| all.row(name));

@@ -259,19 +259,20 @@ pub fn problems(found: &Validation, format: Format) -> Result<u8> {
         let problems: Vec<_> = found.problems.iter().map(problem).collect();
         json(&serde_json::json!({
             "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "judges": found.judges,
-            "scripts": found.scripts, "traces": found.traces,
+            "scripts": found.scripts, "labels": found.labels, "traces": found.traces,
             "problems": problems,
         }))?;
         return Ok(code);
     }
     let mut text: String = found.problems.iter().map(|p| format!("{p}\n")).collect();
     text.push_str(&format!(
-        "{} suites, {} tasks, {} arms, {} judges, {} scripts, {} trace files or folders: {} problems",
+        "{} suites, {} tasks, {} arms, {} judges, {} scripts, {} label sets, {} trace files or folders: {} problems",
         found.suites,
         found.tasks,
         found.arms,
         found.judges,
         found.scripts,
+        found.labels,
         found.traces,
         found.problems.len()
     ));

@@ -103,6 +103,49 @@ impl Source<'_> {
     }
 }
 
+/// The members of a JSON object on one line, in the order of the text.
+///
+/// # Errors
+///
+/// In words: if it is not JSON, not an object, or says a key twice, of which one would be lost.
+pub(crate) fn members(line: &str) -> std::result::Result<Vec<(String, Value)>, String> {
+    if !line.trim_start().starts_with('{') {
+        return Err(match serde_json::from_str::<Value>(line) {
+            Ok(_) => "this line is no JSON object".to_owned(),
+            Err(e) => format!("not valid JSON: {e}"),
+        });
+    }
+    let mut from = serde_json::Deserializer::from_str(line);
+    let read = (&mut from).deserialize_map(Members);
+    let members = read
+        .and_then(|m| from.end().map(|()| m))
+        .map_err(|e| format!("not valid JSON: {e}"))?;
+    for (at, (key, _)) in members.iter().enumerate() {
+        if members[..at].iter().any(|(other, _)| other == key) {
+            return Err(format!("key `{key}` occurs twice in this line"));
+        }
+    }
+    Ok(members)
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, Value)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut map = vec![];
+        while let Some(entry) = entries.next_entry()? {
+            map.push(entry);
+        }
+        Ok(map)
+    }
+}
+
 struct Items;
 
 impl<'de> Visitor<'de> for Items {

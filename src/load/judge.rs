@@ -99,6 +99,7 @@ fn checked_judge(
             return None;
         }
     };
+    sense::thresholds(&spec, &scale, &at, problems);
     let is_panel = !spec.panel.is_empty();
     let (texts, panel) = if is_panel {
         only_panel(&spec, &at, members, problems);

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{combined, text};
+use super::spelling::nfc;
+use super::{combined, json, text};
 use crate::base::{ArmId, Error, ItemId, Result, TaskId};
 
 /// An item of a labelled set.
@@ -59,13 +60,14 @@ pub fn items(file: &Path) -> Result<Vec<LabelledItem>> {
 }
 
 fn item(line: &str) -> std::result::Result<LabelledItem, String> {
-    let value: Value = serde_json::from_str(line).map_err(|e| format!("not JSON: {e}"))?;
+    let value = Value::Object(json::members(line)?.into_iter().collect());
     let said = |key: &str| match value.get(key)? {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
     let id = said("item").ok_or("the item has no `item`, its name")?;
+    let id = nfc(id.trim().to_owned());
     let outputs: Vec<String> = match said("output") {
         Some(output) => vec![output],
         None => ["output_1", "output_2"]

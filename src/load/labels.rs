@@ -1,19 +1,25 @@
 //! Labels of people: CSV or JSON Lines, checked as a whole.
 
+mod checks;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::scale::ScaleChoice;
 use super::sheet::{ColumnMap, Columns, Sheet, SheetRow, optional};
+use super::spelling::{Spellings, nfc};
+use super::{VERDICT_KEYS, columns};
 use crate::base::{ArmId, Digest, Error, ItemId, Notice, Result, TaskId};
 use crate::load::nearest;
-use crate::model::label::{Label, LabelSet, Split};
+use crate::model::label::{Label, LabelSet, Split, binary_word};
+use checks::{blanks, check_items, check_repeats, disagreements, merged_cases};
 
 /// The keys of a label file; `label.RATER` maps a wide table with one column per rater.
-pub const LABEL_KEYS: [&str; 11] = [
+pub const LABEL_KEYS: [&str; 12] = [
     "item",
     "rater",
     "label",
+    "adjudicated",
     "group",
     "split",
     "stratum",
@@ -23,6 +29,9 @@ pub const LABEL_KEYS: [&str; 11] = [
     "trial",
     "length",
 ];
+
+/// Raters of these names adjudicate.
+const ADJUDICATORS: [&str; 2] = ["adjudicated", "adjudicator"];
 
 /// How labels are read.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +48,16 @@ pub struct LabelOptions {
 ///
 /// `items.jsonl` beside it holds what raters saw, `key.csv` what a blinded sheet hid: arm, task, trial,
 /// stratum and probability by item. A row without a label is a sheet that was not finished, and a
-/// notice. Raters who contradict each other are data; one rater who contradicts himself is an error.
+/// notice. Raters who contradict each other are data; one rater with two labels of an item is an error.
+/// A label is adjudicated where a column `adjudicated` says yes, or its rater is called `adjudicated` or
+/// `adjudicator`: it settles its item, whatever others said. Names of items and raters, and answers, are
+/// compared in Unicode's composed form; two spellings of one are one, with a notice.
 ///
 /// # Errors
 ///
 /// Every problem at once, each with its line: missing columns, labels off the scale, a rater who
-/// labels an item twice, an item in both splits or with two groups, tasks, strata or probabilities,
+/// labels an item twice, two adjudicated labels of an item, columns whose names are nearly those of
+/// keys, an item in both splits or with two groups, tasks, strata or probabilities,
 /// probabilities outside (0, 1], and test items that repeat the prompt's own examples.
 pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
     let sheet = Sheet::read(file)?;
@@ -52,16 +65,19 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
     let mut reading = Reading {
         file,
         problems: vec![],
-        blank: 0,
+        blank: vec![],
         rows: vec![],
+        spellings: Spellings::default(),
     };
     let columns = Known::of(&sheet, &options.map)?;
+    let (mistyped, unread) = columns.unknown(&sheet);
+    reading.problems.extend(mistyped);
     for row in &sheet.rows {
         reading.row(row, &columns, &key);
     }
-    let scale = options
-        .scale
-        .settle(reading.rows.iter().map(|r| r.answer.as_str()))?;
+    let answers = || reading.rows.iter().map(|r| r.answer.as_str());
+    let scale = options.scale.settle(answers())?;
+    let cases = merged_cases(&scale, answers());
     let mut labels = vec![];
     for raw in std::mem::take(&mut reading.rows) {
         let Some(answer) = scale.code(&raw.answer) else {
@@ -80,15 +96,13 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
     }
     check_repeats(file, &labels, &mut reading.problems);
     check_items(file, &labels, &mut reading.problems);
-    let mut notices = vec![];
-    if reading.blank > 0 {
-        let detail = format!("{} rows have no label yet and do not enter", reading.blank);
-        notices.push(Notice::with("blank_labels", detail));
-    }
+    let mut notices: Vec<Notice> = unread.into_iter().chain(cases).collect();
+    notices.extend(blanks(&reading.blank));
+    notices.extend(std::mem::take(&mut reading.spellings).notices());
     super::items::check(
         file,
         &mut labels,
-        options.prompt.as_deref(),
+        options,
         &mut reading.problems,
         &mut notices,
     )?;
@@ -103,7 +117,7 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
         scale,
         labels,
         digest,
-        blank: reading.blank as u64,
+        blank: reading.blank.len() as u64,
         notices,
     })
 }
@@ -128,6 +142,7 @@ fn digest(labels: &[Label], levels: &[String]) -> Digest {
         .iter()
         .map(|l| {
             let said = (&l.item, &l.rater, &levels[l.answer as usize], l.split);
+            let said = (said, l.adjudicated);
             let place = (
                 &l.group,
                 &l.stratum,
@@ -163,8 +178,27 @@ fn sheet_key(file: &Path) -> Result<HashMap<String, BTreeMap<String, String>>> {
     let rows = sheet
         .rows
         .iter()
-        .filter_map(|row| Some((row.cells[item].clone()?, hidden(row))));
+        .filter_map(|row| Some((nfc(row.cells[item].clone()?), hidden(row))));
     Ok(rows.collect())
+}
+
+impl Known {
+    /// Columns that no key names: mistyped ones, and a notice of the others.
+    fn unknown(&self, sheet: &Sheet) -> (Vec<Error>, Option<Notice>) {
+        let named = self.of.values().flatten();
+        let answers = self.answers.iter().map(|(_, columns)| columns);
+        let used: Vec<usize> = named
+            .chain(answers)
+            .flat_map(Columns::positions)
+            .copied()
+            .collect();
+        let lacking = |key: &&str| match self.of.get(*key) {
+            Some(columns) => columns.is_none(),
+            None => false,
+        };
+        let keys: Vec<&str> = LABEL_KEYS.into_iter().filter(lacking).collect();
+        columns::unknown(&sheet.file, sheet, &used, &keys, &VERDICT_KEYS)
+    }
 }
 
 struct Known {
@@ -218,8 +252,10 @@ struct Raw {
 struct Reading<'a> {
     file: &'a Path,
     problems: Vec<Error>,
-    blank: usize,
+    /// Lines of cells without a label.
+    blank: Vec<u64>,
     rows: Vec<Raw>,
+    spellings: Spellings,
 }
 
 impl Reading<'_> {
@@ -248,7 +284,8 @@ impl Reading<'_> {
     ) {
         let line = row.line;
         let own = |name: &str| known.of.get(name).and_then(|c| optional(c, row));
-        let hidden = own("item").and_then(|item| key.get(&item));
+        let named = own("item").map(|item| self.spellings.note("item", item, line));
+        let hidden = named.as_ref().and_then(|item| key.get(item));
         let text = |name: &str| own(name).or_else(|| hidden.and_then(|h| h.get(name).cloned()));
         let (arm, task) = (text("arm").map(ArmId::new), text("task").map(TaskId::new));
         let trial = self.parsed(text("trial"), line, "trial number", |t| {
@@ -259,11 +296,18 @@ impl Reading<'_> {
         let above = |t: &str| t.parse::<f64>().ok().filter(|l| *l > 0.0 && l.is_finite());
         let length = self.parsed(text("length"), line, "length above 0", above);
         let split = self.parsed(text("split"), line, "split (dev or test)", Split::from_name);
+        let yes = |t: &str| binary_word(t).map(|word| word == "pass");
+        let settles = self.parsed(
+            own("adjudicated"),
+            line,
+            "answer to `adjudicated` (yes or no)",
+            yes,
+        );
         let place = || Some(format!("{}/{}/{}", arm.as_ref()?, task.as_ref()?, trial?));
         // A trial of a run is known by its place, whatever code the blinded sheet gave it.
         let item = match hidden {
-            Some(_) => place().or_else(|| own("item")),
-            None => own("item").or_else(place),
+            Some(_) => place().or(named),
+            None => named.or_else(place),
         };
         let Some(item) = item else {
             let problem = Error::input("the row names no item").at(self.file, line);
@@ -273,9 +317,10 @@ impl Reading<'_> {
             item: ItemId::new(item),
             rater: String::new(),
             answer: 0,
-            group: text("group"),
+            adjudicated: settles == Some(true),
+            group: text("group").map(nfc),
             split,
-            stratum: text("stratum"),
+            stratum: text("stratum").map(nfc),
             probability,
             task,
             arm,
@@ -285,15 +330,19 @@ impl Reading<'_> {
         };
         for (rater, columns) in &known.answers {
             let Some(answer) = columns.of(row) else {
-                self.blank += 1;
+                self.blank.push(line);
                 continue;
             };
             let rater = rater
                 .clone()
                 .or_else(|| own("rater"))
                 .unwrap_or_else(|| "rater".to_owned());
+            let rater = self.spellings.note("rater", rater, line);
+            let answer = self.spellings.note("level", answer, line);
+            let adjudicator = ADJUDICATORS.iter().any(|a| rater.eq_ignore_ascii_case(a));
             self.rows.push(Raw {
                 label: Label {
+                    adjudicated: label.adjudicated || adjudicator,
                     rater,
                     ..label.clone()
                 },
@@ -301,74 +350,6 @@ impl Reading<'_> {
             });
         }
     }
-}
-
-/// One rater labels an item once.
-fn check_repeats(file: &Path, labels: &[Label], problems: &mut Vec<Error>) {
-    let mut seen: HashMap<(&str, &str), &Label> = HashMap::new();
-    for label in labels {
-        let Some(first) = seen.insert((label.item.as_str(), &label.rater), label) else {
-            continue;
-        };
-        let what = if first.answer == label.answer {
-            "labels"
-        } else {
-            "contradicts himself on"
-        };
-        let message = format!(
-            "rater `{}` {what} item `{}` twice; first in line {}",
-            label.rater, label.item, first.line
-        );
-        problems.push(Error::input(message).at(file, label.line));
-    }
-}
-
-/// What is said about an item is the same in all its rows.
-fn check_items(file: &Path, labels: &[Label], problems: &mut Vec<Error>) {
-    let mut firsts: HashMap<&str, &Label> = HashMap::new();
-    for label in labels {
-        let first = *firsts.entry(label.item.as_str()).or_insert(label);
-        let mut differ = |what: &str, differs: bool| {
-            if differs {
-                let message = format!("item `{}` {what} as in line {}", label.item, first.line);
-                problems.push(Error::input(message).at(file, label.line));
-            }
-        };
-        differ("is not in the same split", first.split != label.split);
-        differ("is not in the same group", first.group != label.group);
-        differ("is not in the same stratum", first.stratum != label.stratum);
-        differ(
-            "has not the same probability",
-            first.probability != label.probability,
-        );
-        let place = |l: &Label| (l.arm.clone(), l.task.clone(), l.trial);
-        differ(
-            "is not of the same arm, task and trial",
-            place(first) != place(label),
-        );
-    }
-}
-
-/// How many items the raters do not agree on.
-fn disagreements(labels: &[Label]) -> Option<Notice> {
-    let mut answers: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    for label in labels {
-        answers
-            .entry(label.item.as_str())
-            .or_default()
-            .push(label.answer);
-    }
-    let several = answers.values().filter(|a| a.len() > 1).count();
-    let split = answers
-        .values()
-        .filter(|a| a.iter().any(|x| *x != a[0]))
-        .count();
-    (split > 0).then(|| {
-        Notice::with(
-            "raters_disagree",
-            format!("raters disagree on {split} of {several} items with several labels"),
-        )
-    })
 }
 
 #[cfg(test)]
@@ -423,6 +404,22 @@ mod tests {
         assert_eq!(
             (set.labels.len(), set.notices[0].code.as_str()),
             (1, "blank_labels")
+        );
+    }
+
+    #[test]
+    fn of_an_adjudicated_item_one_label_stands() {
+        let set =
+            read("item,rater,label\na,ann,pass\na,bob,fail\na,adjudicator,fail\nb,ann,pass\n");
+        let set = set.unwrap();
+        let standing = set.standing();
+        let of = |l: &Label| (l.item.to_string(), l.rater.clone());
+        assert_eq!(
+            standing.iter().map(of).collect::<Vec<_>>(),
+            [
+                ("a".into(), "adjudicator".into()),
+                ("b".into(), "ann".into())
+            ]
         );
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::spelling::nfc;
 use crate::base::{Error, Result};
 use crate::model::label::{Scale, ScaleKind, binary_word, is_tie_word};
 
@@ -65,20 +66,21 @@ impl ScaleChoice {
     /// If the kind needs levels that the answers do not give, or the good level is not on the scale.
     pub fn settle<'a>(&self, answers: impl IntoIterator<Item = &'a str>) -> Result<Scale> {
         let seen: BTreeSet<&str> = answers.into_iter().map(str::trim).collect();
+        let composed = |level: &String| nfc(level.clone());
         let words = !seen.is_empty() && seen.iter().all(|a| binary_word(a).is_some());
         let kind = self.kind.unwrap_or(match (self.levels.is_empty(), words) {
             (true, true) => ScaleKind::Binary,
             _ => ScaleKind::Nominal,
         });
         let levels = match (kind, self.levels.is_empty()) {
-            (_, false) => self.levels.clone(),
+            (_, false) => self.levels.iter().map(composed).collect(),
             (ScaleKind::Binary, true) if words || seen.is_empty() => Scale::binary().levels,
             _ => ordered(&seen, kind),
         };
         let mut scale = Scale {
             kind,
             levels,
-            positive: self.positive.clone(),
+            positive: self.positive.as_ref().map(composed),
         };
         complete(&mut scale)?;
         Ok(scale)
@@ -95,6 +97,9 @@ fn ordered(seen: &BTreeSet<&str>, kind: ScaleKind) -> Vec<String> {
         levels.dedup_by_key(|l| number(l).map(f64::to_bits));
     }
     levels.sort_by_key(is_tie);
+    // Case does not matter where answers are read, so it makes no levels either.
+    let mut known = BTreeSet::new();
+    levels.retain(|l| known.insert(l.to_lowercase()));
     levels.into_iter().map(str::to_owned).collect()
 }
 
@@ -160,6 +165,8 @@ mod tests {
             (nominal.kind, nominal.levels),
             (ScaleKind::Nominal, vec!["2".into(), "10".into()])
         );
+        let cases = settled(None, &["Great", "great", "poor"]).unwrap();
+        assert_eq!(cases.levels, ["Great", "poor"]);
         let pairwise = settled(Some("pairwise"), &["0", "1", "2"]).unwrap();
         assert_eq!(pairwise.levels, ["1", "2", "0"]);
         let untied = settled(Some("pairwise"), &["1", "2"]).unwrap();

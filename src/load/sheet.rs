@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::base::{Error, Result};
-use crate::load::{nearest, recorded};
+use crate::load::{json, nearest, recorded};
 
 /// Larger tables are not written by hand.
 const LARGEST: u64 = 512 << 20;
@@ -134,15 +134,14 @@ fn json_lines(file: &Path, text: &str) -> Result<Sheet> {
         .filter(|(_, l)| !l.trim().is_empty())
     {
         let number = at as u64 + 1;
-        match serde_json::from_str::<Value>(line) {
-            Ok(Value::Object(object)) => objects.push((number, object)),
-            Ok(_) => problems.push(Error::input("this line is no JSON object").at(file, number)),
-            Err(e) => problems.push(Error::input(format!("not valid JSON: {e}")).at(file, number)),
+        match json::members(line) {
+            Ok(object) => objects.push((number, object)),
+            Err(message) => problems.push(Error::input(message).at(file, number)),
         }
     }
     let mut place: HashMap<String, usize> = HashMap::new();
     let mut columns: Vec<String> = vec![];
-    for key in objects.iter().flat_map(|(_, o)| o.keys()) {
+    for (key, _) in objects.iter().flat_map(|(_, o)| o) {
         if !place.contains_key(key) {
             place.insert(key.clone(), columns.len());
             columns.push(key.clone());
@@ -252,6 +251,11 @@ impl ColumnMap {
 pub(crate) struct Columns(Vec<usize>);
 
 impl Columns {
+    /// The positions of the columns.
+    pub fn positions(&self) -> &[usize] {
+        &self.0
+    }
+
     /// The cell of a row; joined cells are `None` only if all are empty.
     pub fn of(&self, row: &SheetRow) -> Option<String> {
         if let [at] = self.0[..] {
@@ -306,6 +310,10 @@ mod tests {
         assert_eq!(wrong.parts()[1].line(), Some(3));
         let wrong = sheet("a.jsonl", "[1]\n{\n").err().unwrap();
         assert_eq!(wrong.parts().len(), 2);
+        let twice = "{\"item\":1}\n{\"item\":2,\"label\":\"pass\",\"label\":\"fail\"}\n";
+        let wrong = sheet("a.jsonl", twice).err().unwrap();
+        assert_eq!(wrong.line(), Some(2));
+        assert!(wrong.message().contains("`label`"));
     }
 
     #[test]

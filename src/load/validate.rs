@@ -9,7 +9,7 @@ use crate::load::check::{At, decision};
 use crate::load::document::{Document, Kind};
 use crate::load::place::SUITE_FILES;
 use crate::load::suite::{self, Checkup};
-use crate::load::{arms, judge, script, tasks};
+use crate::load::{arms, judge, label_sets, script, tasks};
 
 /// What was checked, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +24,8 @@ pub struct Validation {
     pub judges: usize,
     /// Scripts that were checked by themselves.
     pub scripts: usize,
+    /// Label sets that were checked.
+    pub labels: usize,
     /// Trace files and folders that were checked.
     pub traces: usize,
     /// Folders of suites in which nothing was wrong, whose recordings can be read therefore.
@@ -38,12 +40,16 @@ pub type CheckTraces<'a> = &'a dyn Fn(&Path) -> Vec<Error>;
 /// Checks files and folders and lists every problem at once.
 ///
 /// A path is a suite folder (its `arms.yaml` is checked too), a folder of suites, a suite file, an
-/// arms file, a script, a judge or a folder of judges, a task file, or a file or folder of traces, which `traces` checks. Without paths the
-/// folder `suites` is checked, and `judges` where there is one.
+/// arms file, a script, a judge or a folder of judges, a task file, a file of labels, a label set or a
+/// folder of label sets, or a file or folder of traces, which `traces` checks. Without paths the folder
+/// `suites` is checked, and `judges` and the label sets of `calibration` where there are any.
 pub fn validate(paths: &[PathBuf], traces: CheckTraces) -> Validation {
     let mut found = Validation::default();
     let mut default = vec![PathBuf::from("suites")];
     default.extend(Some(PathBuf::from("judges")).filter(|dir| dir.is_dir()));
+    // `init` makes this folder with nothing in it yet.
+    let sets = Some(PathBuf::from("calibration"));
+    default.extend(sets.filter(|dir| label_sets::sets_in(dir).next().is_some()));
     for path in if paths.is_empty() { &default } else { paths } {
         if !path.exists() {
             let problem = Error::input("there is no such file or folder").in_file(path);
@@ -75,6 +81,10 @@ fn folder(dir: &Path, traces: CheckTraces, found: &mut Validation) {
     inner.sort();
     if !inner.is_empty() {
         inner.iter().for_each(|dir| suite_folder(dir, found));
+    } else if !label_sets::files_in(dir).is_empty() {
+        label_set(dir, found);
+    } else if label_sets::sets_in(dir).next().is_some() {
+        label_sets::sets_in(dir).for_each(|dir| label_set(&dir, found));
     } else if !judges_in(dir).is_empty() {
         judges_in(dir)
             .iter()
@@ -82,11 +92,26 @@ fn folder(dir: &Path, traces: CheckTraces, found: &mut Validation) {
     } else if holds_traces(dir) {
         check_traces(dir, traces, found);
     } else {
-        let problem =
-            Error::input("the folder holds no suite, no judge and no traces").in_file(dir);
+        let problem = Error::input("the folder holds no suite, no judge, no labels and no traces")
+            .in_file(dir);
         let hint = "a suite is a folder with suite.yaml; name it, or the folder around it";
         found.problems.push(problem.hint(hint));
     }
+}
+
+/// A label set with the judges that lie beside it.
+fn label_set(dir: &Path, found: &mut Validation) {
+    for file in label_sets::files_in(dir) {
+        labels_file(&file, found);
+    }
+    judges_in(dir)
+        .iter()
+        .for_each(|file| judge_file(file, found));
+}
+
+fn labels_file(file: &Path, found: &mut Validation) {
+    found.labels += 1;
+    found.problems.extend(label_sets::problems(file));
 }
 
 fn holds_suite(dir: &Path) -> bool {
@@ -172,6 +197,10 @@ fn file(path: &Path, traces: CheckTraces, found: &mut Validation) {
     if SUITE_FILES.contains(&name.as_ref()) {
         let dir = path.parent().filter(|d| *d != Path::new(""));
         suite_folder(dir.unwrap_or(Path::new(".")), found);
+    } else if label_sets::is_labels(path) {
+        labels_file(path, found);
+    } else if name == "items.jsonl" {
+        found.problems.extend(label_sets::item_problems(path));
     } else if has_extension(path, &["gz"]) {
         check_traces(path, traces, found);
     } else if has_extension(path, &["jsonl"]) {

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::sheet::{ColumnMap, Columns, Sheet, SheetRow, optional};
+use super::spelling::nfc;
+use super::{LABEL_KEYS, columns};
 use crate::base::{ArmId, Digest, Error, ItemId, JudgeId, Observation, Result, TaskId};
 use crate::load::nearest;
 use crate::model::verdict::{Identity, Order, Verdict, VerdictSet, unusable};
@@ -32,14 +34,14 @@ const UNREADABLE: [&str; 7] = [
 ///
 /// # Errors
 ///
-/// If a column is missing, or a row lacks its item, has a wrong repeat, order, score or identity, or
+/// If a column is missing or nearly called like a key, or a row lacks its item, has a wrong repeat, order, score or identity, or
 /// repeats another; every row at once, each with its line.
 pub fn verdicts(file: &Path, map: &ColumnMap, judge: Option<&str>) -> Result<VerdictSet> {
     let sheet = Sheet::read(file)?;
     let columns = Known::of(&sheet, map)?;
     let mut read = Reading {
         file,
-        problems: vec![],
+        problems: columns.mistyped(&sheet),
         seen: HashMap::new(),
         verdicts: vec![],
     };
@@ -122,6 +124,20 @@ impl Known {
         Err(super::combined(&sheet.file, problems.collect()))
     }
 
+    /// Columns that are nearly called like a key; others are the tool's that wrote the file.
+    fn mistyped(&self, sheet: &Sheet) -> Vec<Error> {
+        let named = self.of.values().flatten().chain(&self.item);
+        let answers = self.answers.iter().map(|(columns, _)| columns);
+        let used: Vec<usize> = named
+            .chain(answers)
+            .flat_map(Columns::positions)
+            .copied()
+            .collect();
+        let lacking = |key: &&str| self.of.get(*key).is_some_and(Option::is_none);
+        let keys: Vec<&str> = VERDICT_KEYS.into_iter().filter(lacking).collect();
+        columns::unknown(&sheet.file, sheet, &used, &keys, &LABEL_KEYS).0
+    }
+
     fn text(&self, key: &str, row: &SheetRow) -> Option<String> {
         self.of.get(key).and_then(|columns| optional(columns, row))
     }
@@ -189,7 +205,7 @@ impl Reading<'_> {
             "identity (own, other, blinded or revealed)",
             Identity::from_name,
         );
-        let own = known.item.as_ref().and_then(|c| c.of(row));
+        let own = known.item.as_ref().and_then(|c| c.of(row)).map(nfc);
         let place = || Some(format!("{}/{}/{}", arm.as_ref()?, task.as_ref()?, trial?));
         let Some(item) = own.or_else(place) else {
             return self.problem(line, "the row names no item".to_owned());
@@ -200,12 +216,12 @@ impl Reading<'_> {
             pin: text("pin").map(Digest::from_hex),
             repeat,
             order: order.or(named),
-            answer: self::answer(answer.of(row), text("reason")),
+            answer: self::answer(answer.of(row).map(nfc), text("reason")),
             score,
             arm,
             task,
             trial,
-            group: text("group"),
+            group: text("group").map(nfc),
             identity,
             line,
         };

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::Digest;
 use crate::model::label::Scale;
 
-/// Format of certificates that this version writes; it reads up to this one.
-pub const CALIBRATION_FORMAT: u32 = 1;
+/// Format of certificates that this version writes, and the only one that it reads: certificates of
+/// format 1 carried no digest of themselves, so that nobody could tell an edited one.
+pub const CALIBRATION_FORMAT: u32 = 2;
 
 /// A judge beside people: everything that was measured, the thresholds, and the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +34,7 @@ pub struct Calibration {
     pub replicates: u32,
     /// Root of all randomness.
     pub seed: u64,
-    /// How several labels of an item become its truth: `majority`.
+    /// How several labels of an item become its truth: `majority`, `expert`, `expert:RATER` or `soft`.
     pub truth: String,
     /// What was measured: all items first, then each group and each arm.
     pub slices: Vec<CalibrationSlice>,
@@ -50,6 +52,10 @@ pub struct Calibration {
     pub against: Option<Against>,
     /// Warnings.
     pub notices: Vec<CalibrationNotice>,
+    /// blake3 over the canonical form (RFC 8785) of everything else in this file, so that an edited
+    /// certificate is found out. It proves no author: who can write the file can write its digest.
+    #[serde(default)]
+    pub digest: Option<String>,
 }
 
 /// What is known of the label set.
@@ -66,13 +72,29 @@ pub struct LabelsInfo {
     pub items: u64,
     /// Labels in that part.
     pub labels: u64,
-    /// Labels by rater.
+    /// Labels by rater, those that adjudicate aside.
     pub raters: BTreeMap<String, u64>,
-    /// Items whose raters have no majority: they have no truth and do not enter.
+    /// Labels that adjudicate: each outranks all others of its item.
+    #[serde(default)]
+    pub adjudicated: u64,
+    /// Items by what settled their truth: `adjudicated`, `expert`, `agreement`, `majority`,
+    /// `single_label` or `shares`.
+    #[serde(default)]
+    pub truth_from: BTreeMap<String, u64>,
+    /// Items whose labels settle no truth by the declared rule: they enter nothing that is held
+    /// against a threshold.
     pub without_truth: u64,
-    /// How often the test part was looked at so far, by any judge; null where nothing was held back.
+    /// The same by reason: `raters_tie`, `expert_absent`, `not_adjudicated`.
+    #[serde(default)]
+    pub without_truth_because: BTreeMap<String, u64>,
+    /// What counts as independent where the judge is held against people: `item`, `task`, or `rater`
+    /// where one rater gave most labels.
+    #[serde(default)]
+    pub unit: String,
+    /// How often the test part was looked at so far, by any judge, version of it or truth rule; null
+    /// where nothing was held back.
     pub looks: Option<u64>,
-    /// Which of these looks this one is.
+    /// Which of these looks this one is; null where no verdict was obtained, which is no look.
     pub look: Option<u64>,
 }
 
@@ -102,6 +124,9 @@ pub struct CalibrationSlice {
     pub slice: String,
     /// Counts: rows are people's answers, columns the judge's, both in the order of the scale.
     pub confusion: Vec<Vec<u64>>,
+    /// The same where truth is a share of labels: expected counts, each item split by its shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_confusion: Option<Vec<Vec<f64>>>,
     /// Everything that was measured.
     pub rows: Vec<Measured>,
     /// The counts that a correction of other runs needs; null where the scale has no good level.
@@ -170,6 +195,9 @@ pub struct ThresholdRow {
     pub bound: String,
     /// The bound; null where it is undefined, which is never enough.
     pub reached: Option<f64>,
+    /// Items that entered; those without a truth or a usable verdict did not.
+    #[serde(default)]
+    pub items: u64,
     /// Whether it holds.
     pub passed: bool,
     /// Why it does not.
@@ -257,6 +285,25 @@ pub struct ChangedItem {
 }
 
 impl Calibration {
+    /// Writes the digest of everything else into the certificate; nothing may be changed after it.
+    pub fn seal(&mut self) {
+        self.digest = self.content_digest().map(|d| d.to_string());
+    }
+
+    /// blake3 over the canonical form of everything but the digest; `None` where a value cannot be
+    /// written as JSON.
+    pub fn content_digest(&self) -> Option<Digest> {
+        let mut value = serde_json::to_value(self).ok()?;
+        value.as_object_mut()?.remove("digest");
+        Some(Digest::of_json(&value))
+    }
+
+    /// Whether the certificate says what it said when it was sealed.
+    pub fn is_intact(&self) -> bool {
+        let content = self.content_digest();
+        content.is_some_and(|d| self.digest.as_deref() == Some(d.as_str()))
+    }
+
     /// The slice with this name: `all`, `group=NAME` or `arm=NAME`.
     pub fn slice(&self, name: &str) -> Option<&CalibrationSlice> {
         self.slices.iter().find(|s| s.slice == name)

@@ -1,5 +1,6 @@
 //! Labels: what people said about an item, and the scale that people and judges share.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -77,6 +78,10 @@ impl Scale {
         };
         position(&|l| l == answer)
             .or_else(|| position(&|l| l.eq_ignore_ascii_case(answer)))
+            .or_else(|| {
+                let lower = (!answer.is_ascii()).then(|| answer.to_lowercase())?;
+                position(&|l| l.to_lowercase() == lower)
+            })
             .or_else(|| position(&equal))
             .or_else(|| position(&word))
             .map(|at| at as u32)
@@ -205,6 +210,8 @@ pub struct Label {
     pub rater: String,
     /// The answer as a code of the scale.
     pub answer: u32,
+    /// Whether it settles the item after others disagreed; it outranks every other label of the item.
+    pub adjudicated: bool,
     /// Reporting group.
     pub group: Option<String>,
     /// Tuning or certification; `None` where the file does not split.
@@ -251,6 +258,20 @@ pub struct LabelSet {
     pub blank: u64,
     /// What a reader should know, for example items that two raters contradict each other on.
     pub notices: Vec<Notice>,
+}
+
+impl LabelSet {
+    /// The labels that stand: of an item that was adjudicated only the adjudicated one, else all.
+    pub fn standing(&self) -> Vec<Label> {
+        let settled: BTreeSet<&ItemId> = self
+            .labels
+            .iter()
+            .filter(|l| l.adjudicated)
+            .map(|l| &l.item)
+            .collect();
+        let stands = |l: &&Label| l.adjudicated || !settled.contains(&l.item);
+        self.labels.iter().filter(stands).cloned().collect()
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn json(certificate: &Calibration, mut out: impl Write) -> io::Result<()> {
 fn line(row: &Measured) -> Value {
     let mut notes = vec![];
     if let Some(units) = row.units {
-        notes.push(format!("{units} tasks"));
+        notes.push(format!("{units} units"));
     }
     if let Some(p) = row.p {
         notes.push(format!("p {}", number(p)));
@@ -43,6 +43,32 @@ fn line(row: &Measured) -> Value {
 
 fn lines(rows: &[Measured]) -> Vec<Value> {
     rows.iter().map(line).collect()
+}
+
+/// The confusion of all items: counts, or expected counts where truth is a share of labels.
+fn confusion(certificate: &Calibration) -> Vec<Value> {
+    let Some(all) = certificate.slices.first() else {
+        return vec![];
+    };
+    let counts: Vec<Vec<Value>> = match &all.expected_confusion {
+        Some(expected) => expected
+            .iter()
+            .map(|row| {
+                row.iter()
+                    .map(|n| Value::from_safe_string(number(*n)))
+                    .collect()
+            })
+            .collect(),
+        None => all
+            .confusion
+            .iter()
+            .map(|row| row.iter().map(|n| Value::from(*n)).collect())
+            .collect(),
+    };
+    let levels = certificate.scale.levels.iter().zip(counts);
+    levels
+        .map(|(level, counts)| context! { level, counts })
+        .collect()
 }
 
 /// Renders `calibration.md`.
@@ -74,12 +100,10 @@ pub fn render(certificate: &Calibration) -> Result<String> {
         ));
     }
     let first = certificate.slices.first();
-    let confusion: Vec<Value> = certificate
-        .scale
-        .levels
-        .iter()
-        .zip(first.map_or(&[][..], |s| &s.confusion))
-        .map(|(level, counts)| context! { level, counts })
+    let confusion = confusion(certificate);
+    let truth_from = certificate.labels.truth_from.iter();
+    let truth_from: Vec<Value> = truth_from
+        .map(|(by, items)| context! { by, items })
         .collect();
     let unusable = certificate.verdicts.unusable.iter();
     let unusable: Vec<Value> = unusable
@@ -111,6 +135,8 @@ pub fn render(certificate: &Calibration) -> Result<String> {
             level => number(100.0 * certificate.level),
             parts,
             confusion,
+            soft => first.is_some_and(|s| s.expected_confusion.is_some()),
+            truth_from,
             unusable,
             thresholds,
             alt_test => people,

@@ -27,7 +27,7 @@ pub use files::FileFolder;
 pub use judged::{CertificateInput, JudgeInput, PutJudged, StoredJudge, StoredLabel};
 pub use live::{LiveWriter, Put};
 pub use live_facts::{CachedTrial, Retries};
-pub use looks::{Look, note_look};
+pub use looks::{KnownLook, Look, LookedAt, Looks};
 pub use open::{PlanFile, RunStore, Source};
 pub use read::{FoundRule, StoredTrial};
 pub use replies::Replies;

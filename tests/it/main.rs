@@ -24,6 +24,7 @@ mod grading_odd_input;
 mod judged_quality;
 mod judges;
 mod judging_live;
+mod label_truth;
 mod layers;
 mod live_agent;
 mod live_common;

@@ -179,7 +179,7 @@ fn a_path_may_be_anything_that_users_write() {
         check("suites/a/extra/one.json"),
         ([0, 1, 0, 0], unknown.to_owned())
     );
-    let nothing = "empty: the folder holds no suite, no judge and no traces | a suite is a folder with suite.yaml; name it, or the folder around it";
+    let nothing = "empty: the folder holds no suite, no judge, no labels and no traces | a suite is a folder with suite.yaml; name it, or the folder around it";
     assert_eq!(check("empty"), ([0; 4], nothing.to_owned()));
     assert_eq!(
         check("absent.yaml"),

@@ -7,7 +7,8 @@ use crate::base::{Error, Result};
 use crate::load::{self, LabelOptions};
 use crate::model::label::LabelSet;
 
-/// Reads labels of trials of a run, and says how many of the rows are used.
+/// Reads labels of trials of a run, and says how many of the rows are used. Where a trial was
+/// adjudicated, only that label stands.
 ///
 /// # Errors
 ///
@@ -18,7 +19,7 @@ pub(in crate::app) fn labels_of_run(
     options: &LabelOptions,
     talk: &mut Talk,
 ) -> Result<LabelSet> {
-    let set = load::labels(file, options)?;
+    let mut set = load::labels(file, options)?;
     let used = set.labels.len() as u64;
     let rows = used + set.blank;
     if used == 0 {
@@ -35,6 +36,7 @@ pub(in crate::app) fn labels_of_run(
         "labels: {used} of {rows} rows of {} have a label and are used",
         file.display()
     ));
+    set.labels = set.standing();
     Ok(set)
 }
 

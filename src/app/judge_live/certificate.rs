@@ -139,7 +139,9 @@ impl Work<'_> {
 }
 
 fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {
-    load::labels(labels, &label_options(judge)?)
+    let mut set = load::labels(labels, &label_options(judge)?)?;
+    set.labels = set.standing();
+    Ok(set)
 }
 
 /// How labels on a judge's scale are read.

@@ -1,32 +1,43 @@
 //! Judging the items of a labelled set.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::app::asking::{Pace, Tally, ask, ready};
 use crate::app::live::Keys;
-use crate::base::{Result, Seed};
+use crate::base::{Error, ItemId, Result, Seed};
 use crate::judge::{Item, JudgeRequest, Session};
 use crate::load::{self, LabelledItem};
 use crate::model::judge::Judge;
 use crate::model::verdict::Verdict;
 use crate::store::Replies;
 
-/// Asks a judge about the items of a labelled set; the verdicts with what asking cost.
+/// Asks a judge about those items of a labelled set that are in `part`; the verdicts with what asking
+/// cost.
 ///
 /// # Errors
 ///
-/// If items and judge do not fit, or files fail.
+/// If no item is in that part, items and judge do not fit, or files fail.
 pub fn judge_items(
     judge: &Judge,
     items: &Path,
+    part: &BTreeSet<ItemId>,
     kept: &Path,
     pace: Pace,
     keys: &Keys,
 ) -> Result<(Vec<Verdict>, Tally)> {
     let session = Session::new(judge, &[], Seed(0))?;
     let asked = ready(&session, pace, keys)?;
-    let items = load::items(items)?;
-    let all: Vec<&LabelledItem> = items.iter().collect();
+    let file = items;
+    let items = load::items(file)?;
+    let all: Vec<&LabelledItem> = items.iter().filter(|i| part.contains(&i.id)).collect();
+    if all.is_empty() {
+        return Err(
+            Error::input("none of these items is labelled in the part that is looked at")
+                .in_file(file)
+                .hint("labels and items are joined by `item`; see `--split` and `--items`"),
+        );
+    }
     let requests = of_items(&session, &all)?;
     let mut replies = Replies::open(kept)?;
     let mut tally = Tally::default();

@@ -161,7 +161,10 @@ fn missing(
             .clipped(-1.0, 1.0)
         })
     };
-    let unpaired = |t: usize| f64::from(a.judged[t].is_empty() || b.judged[t].is_empty());
+    // What a randomised schedule did not come to is not missing.
+    let begun = |t: usize| a.started[t] > 0 && b.started[t] > 0;
+    let unpaired =
+        |t: usize| f64::from(begun(t) && (a.judged[t].is_empty() || b.judged[t].is_empty()));
     MissingState {
         rate_a: a.missing_rate(&segment.tasks),
         rate_b: b.missing_rate(&segment.tasks),

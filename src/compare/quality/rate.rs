@@ -36,7 +36,7 @@ pub(super) fn on_rate(
     let drop = tasks
         .iter()
         .zip(&weights)
-        .filter(|(t, _)| cells.judged[**t].is_empty());
+        .filter(|(t, _)| cells.started[**t] > 0 && cells.judged[**t].is_empty());
     let rate = cells.missing_rate(&tasks);
     let moved = |low: f64, high: f64| {
         limits.map(|l| {
@@ -101,7 +101,7 @@ pub(super) fn on_rate(
         };
         reason = format!("not_decidable: {why}");
     }
-    reason = objections(reason, locked, found.status, noticed(FEW_LABELS));
+    reason = objections(comparing, reason, locked, found.status, noticed(FEW_LABELS));
     Ok(QualityRule {
         result,
         metric: column.metric(),

@@ -97,7 +97,7 @@ pub(in crate::compare) fn judge_rule(
     let margin =
         margin.filter(|_| matches!(spec.rule, RuleKind::NonInferior | RuleKind::Equivalent));
     let few_labels = compared.row.notices.iter().any(|code| code == FEW_LABELS);
-    let reason = objections(reason, locked, compared.input.status, few_labels);
+    let reason = objections(comparing, reason, locked, compared.input.status, few_labels);
     Ok(QualityRule {
         result,
         metric,
@@ -108,13 +108,14 @@ pub(in crate::compare) fn judge_rule(
 
 /// A reason with what keeps its rule open: a plan that was not locked, or too little evidence.
 pub(super) fn objections(
+    comparing: &Comparing,
     mut reason: String,
     locked: bool,
     status: Status,
     few_labels: bool,
 ) -> String {
     if !locked {
-        reason.push_str("; not locked in the plan");
+        reason = format!("{reason}; {}", comparing.why_unlocked());
     }
     if status == Status::Exploratory {
         reason.push_str(match few_labels {

@@ -4,7 +4,9 @@ use crate::base::Error;
 use crate::judge::exact;
 use crate::load::arms::{chat, check_price};
 use crate::load::check::{At, names};
+use crate::load::threshold_problems;
 use crate::model::judge::{Judge, JudgeSpec};
+use crate::model::label::Scale;
 
 /// Values that must make sense by themselves.
 pub(super) fn plain(spec: &JudgeSpec, at: &At, problems: &mut Vec<Error>) {
@@ -97,6 +99,17 @@ pub(super) fn output(spec: &JudgeSpec, at: &At, problems: &mut Vec<Error>) {
     if output.schema.is_some() {
         let message = "a reply is read as JSON (`schema`) or by a line (`verdict_line`), not both";
         problems.push(at.problem(message));
+    }
+}
+
+/// Thresholds that a certificate could hold on this scale.
+pub(super) fn thresholds(spec: &JudgeSpec, scale: &Scale, at: &At, problems: &mut Vec<Error>) {
+    for (name, error) in threshold_problems(&spec.thresholds, scale, None) {
+        let problem = at
+            .to("thresholds")
+            .to(name)
+            .problem(error.message().to_owned());
+        problems.push(error.hints().iter().fold(problem, |p, hint| p.hint(hint)));
     }
 }
 

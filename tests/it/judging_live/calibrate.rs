@@ -72,6 +72,72 @@ fn a_certificate_has_the_pin_and_a_second_call_asks_nobody() {
 }
 
 #[test]
+fn only_the_part_that_is_looked_at_is_asked_and_nobody_before_all_is_checked() {
+    let place = Place::new();
+    let endpoint = Endpoint::with(
+        &place,
+        &errs(MODEL, 0.95, 0.9),
+        &["--record", "asked.jsonl"],
+        &[],
+    );
+    gold(&place, "gold", 160, plain);
+    let labels = place
+        .read("gold/labels.csv")
+        .replace("rater,label", "rater,label,split");
+    let split = |(at, line): (usize, &str)| match at {
+        0 => format!("{line}\n"),
+        // Items without a label are not judged either.
+        at if at > 150 => String::new(),
+        at => format!("{line},{}\n", if at > 110 { "dev" } else { "test" }),
+    };
+    let labels: String = labels.lines().enumerate().map(split).collect();
+    place.write("gold/labels.csv", labels);
+    let text = judge(&endpoint.url(), MODEL, "");
+    let wrong = text.replace("sensitivity: 0.6", "sensitvity: 0.6");
+    place.write("judge.yaml", wrong);
+    let done = place.expect(2, "calibrate judge.yaml --labels gold/labels.csv");
+    assert!(
+        done.error().contains("did you mean `sensitivity`"),
+        "{done:?}"
+    );
+    place.write("judge.yaml", text);
+    for wrong in [
+        "--threshold kappa=nan",
+        "--truth expert",
+        "--against gone.csv",
+    ] {
+        place.expect(
+            2,
+            &format!("calibrate judge.yaml --labels gold/labels.csv {wrong}"),
+        );
+    }
+    assert!(recorded(&place, "asked.jsonl").is_empty());
+    place.expect(0, "calibrate judge.yaml --labels gold/labels.csv");
+    assert_eq!(recorded(&place, "asked.jsonl").len(), 110);
+    let found = json_of(&place, "gold/certificates/tone@1/calibration.json");
+    assert_eq!(found["verdicts"]["unlabelled"], 0);
+    place.expect(
+        1,
+        "calibrate judge.yaml --labels gold/labels.csv --split dev",
+    );
+    assert_eq!(recorded(&place, "asked.jsonl").len(), 150);
+}
+
+#[test]
+fn a_judge_that_never_answers_is_no_look() {
+    let place = Place::new();
+    let endpoint = Endpoint::start(&place, &errs(MODEL, 1.0, 1.0));
+    gold(&place, "gold", 60, plain);
+    place.write(
+        "judge.yaml",
+        judge(&endpoint.url(), "nobody-2026-01-01", ""),
+    );
+    let done = place.assize("calibrate judge.yaml --labels gold/labels.csv");
+    assert!(done.code != 0, "{done:?}");
+    assert!(!place.path("gold/labels.looks.json").exists());
+}
+
+#[test]
 fn whatever_changes_in_the_judges_file_is_asked_anew() {
     let place = Place::new();
     let endpoint = Endpoint::with(

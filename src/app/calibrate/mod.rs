@@ -1,12 +1,15 @@
 //! `assize calibrate`: a judge examined by recorded verdicts; no model is called.
 
+mod against;
+mod checks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Talk;
 use crate::base::{Digest, Error, Result, Seed};
 use crate::calibrate::{
-    Examination, Joined, Measuring, OtherRule, SplitChoice, against, certify, join, panel,
+    Examination, Joined, Measuring, OtherRule, SplitChoice, TruthRule, certify, join, panel,
 };
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, ScaleChoice, VERDICT_KEYS};
 use crate::model::calibration::Calibration;
@@ -14,7 +17,9 @@ use crate::model::label::LabelSet;
 use crate::model::verdict::{Verdict, VerdictSet};
 use crate::report::calibration as report;
 use crate::stats::Level;
-use crate::store::{FileFolder, note_look};
+use crate::store::{FileFolder, KnownLook, LookedAt, Looks};
+use against::{known_look, other_version};
+pub(super) use checks::check;
 
 /// How a judge is examined.
 #[derive(Clone, Debug)]
@@ -37,11 +42,13 @@ pub struct CalibrateCommand {
     pub positive: Option<String>,
     /// Which part of the labels.
     pub split: SplitChoice,
+    /// How several labels of an item become its truth.
+    pub truth: TruthRule,
     /// Thresholds by name.
     pub thresholds: BTreeMap<String, f64>,
     /// Other rules for unusable verdicts.
     pub unparsable: Vec<OtherRule>,
-    /// Another version: a file of verdicts, or a judge of the same file.
+    /// Another version: a file of verdicts, a judge of the same file, or a certificate.
     pub against: Option<String>,
     /// The judge's prompt, whose examples must not be among the items.
     pub prompt: Option<PathBuf>,
@@ -74,31 +81,80 @@ impl Calibrated {
 /// Examines every judge of a file of verdicts, or the chosen one, and writes its certificate as
 /// `calibration.json`, `calibration.md` and `calibration.csv`.
 ///
+/// Looks are noted when all judges were examined, so that a command that fails is none.
+///
 /// # Errors
 ///
-/// If labels or verdicts are wrong (every problem at once), a chosen judge has no verdict, or files fail.
+/// If labels, verdicts or the command are wrong (every problem at once), a chosen judge has no verdict,
+/// or files fail.
 pub fn calibrate(command: &CalibrateCommand, talk: &mut Talk) -> Result<Calibrated> {
     let labels = read_labels(command)?;
+    check(command, &labels)?;
     let verdicts = read_verdicts(command, &command.verdicts)?;
     let judges = chosen(command, &labels, &verdicts)?;
+    let mut looks = Looks::open(&command.labels)?;
     let out = command
         .out
         .clone()
         .unwrap_or_else(|| beside(&command.labels));
     let alone = judges.len() == 1;
-    let mut certificates = vec![];
+    let mut examined = vec![];
     for (judge, own) in &judges {
         let folder = if alone {
             out.clone()
         } else {
             out.join(folder_name(judge))
         };
-        let certificate = examine(command, &labels, judge, own, &verdicts)?;
+        let mut found = examine(command, &labels, judge, own, &verdicts)?;
+        // A certificate that is written over knows what a ledger that was lost knew.
+        let before = load::certificate(&folder.join("calibration.json")).ok();
+        found.known.extend(before.as_ref().map(known_look));
+        examined.push((found, folder));
+    }
+    count_looks(&mut looks, &mut examined)?;
+    let mut certificates = vec![];
+    for (found, folder) in examined {
+        let mut certificate = found.certificate;
+        certificate.seal();
         write(&certificate, &folder)?;
+        let judge = &certificate.judge;
         talk(&format!("certificate of {judge} in {}", folder.display()));
         certificates.push((certificate, folder));
     }
     Ok(Calibrated { certificates })
+}
+
+/// A certificate before its looks are counted.
+struct Examined {
+    certificate: Calibration,
+    /// Whether it shows anything of the test part.
+    is_look: bool,
+    /// Looks that other certificates know of.
+    known: Vec<KnownLook>,
+}
+
+/// Notes what was looked at. Labels without a split certify too, so each look at them counts as one at
+/// the test part; an attempt that gave no verdict showed nothing, and is no look.
+fn count_looks(looks: &mut Looks, examined: &mut [(Examined, PathBuf)]) -> Result<()> {
+    // Twice, so that each certificate knows all looks of its own command.
+    for _ in 0..2 {
+        for (found, _) in examined.iter_mut() {
+            let certificate = &mut found.certificate;
+            if certificate.labels.split == "dev" {
+                continue;
+            }
+            let look = LookedAt {
+                judge: certificate.judge.clone(),
+                verdicts: certificate.verdicts.digest.clone(),
+                labels: certificate.labels.digest.clone(),
+                truth: certificate.truth.clone(),
+            };
+            let counted = looks.note(&look, &found.known, found.is_look)?;
+            let info = &mut certificate.labels;
+            (info.look, info.looks) = (counted.this, Some(counted.all));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn read_labels(command: &CalibrateCommand) -> Result<LabelSet> {
@@ -179,15 +235,11 @@ fn examine(
     judge: &str,
     verdicts: &[Verdict],
     all: &VerdictSet,
-) -> Result<Calibration> {
-    let joined = join(labels, verdicts, command.split)?;
+) -> Result<Examined> {
+    let joined = join(labels, verdicts, command.split, &command.truth)?;
     let digest = load::verdicts_digest(verdicts).to_string();
     let level = Level::new(command.level)?;
-    let measuring = Measuring {
-        level,
-        replicates: command.replicates,
-        seed: Seed(command.seed),
-    };
+    let measuring = Measuring::new(level, command.replicates, Seed(command.seed));
     let exam = Examination {
         judge: judge.to_owned(),
         pin: pin(judge, verdicts)?,
@@ -197,19 +249,22 @@ fn examine(
         measuring,
     };
     let mut certificate = certify(labels, &joined, &digest, verdicts.len(), &exam)?;
-    // Labels without a split certify too, so that each look at them counts as one at the test part.
-    if joined.split != "dev" {
-        let look = note_look(&command.labels, judge, &digest, labels.digest.as_str())?;
-        (certificate.labels.look, certificate.labels.looks) = (Some(look.this), Some(look.all));
-    }
+    let mut known = vec![];
     if let Some(other) = &command.against {
-        let (name, old) = other_version(command, judge, other, all)?;
-        let joined_old: Joined = join(labels, &old, command.split)?;
-        let digest = load::verdicts_digest(&old);
-        let found = against(&joined_old, &joined, &name, digest.as_str(), measuring)?;
+        let other = other_version(command, judge, other, all)?;
+        let old: Joined = join(labels, &other.verdicts, command.split, &command.truth)?;
+        let digest = load::verdicts_digest(&other.verdicts);
+        let over_raters = measuring.over_raters(joined.dominance.is_some());
+        let found =
+            crate::calibrate::against(&old, &joined, &other.name, digest.as_str(), over_raters)?;
         certificate.against = Some(found);
+        known.extend(other.known);
     }
-    Ok(certificate)
+    Ok(Examined {
+        certificate,
+        is_look: joined.items.iter().any(|i| i.judge.is_ok()),
+        known,
+    })
 }
 
 /// The one pin of a judge's verdicts.
@@ -223,44 +278,6 @@ fn pin(judge: &str, verdicts: &[Verdict]) -> Result<Option<String>> {
         .hint("two definitions are two judges: name them apart"));
     }
     Ok(pins.into_iter().next().flatten().map(ToString::to_string))
-}
-
-/// The verdicts of the other version: a judge of the same file, or those of another file.
-fn other_version(
-    command: &CalibrateCommand,
-    judge: &str,
-    other: &str,
-    all: &VerdictSet,
-) -> Result<(String, Vec<Verdict>)> {
-    let here = of_judge(all, other);
-    if !here.is_empty() {
-        return Ok((other.to_owned(), here));
-    }
-    let file = Path::new(other);
-    let set = read_verdicts(command, file)?;
-    let names: BTreeSet<&str> = set.verdicts.iter().map(|v| v.judge.as_str()).collect();
-    let name = match names.len() {
-        1 => names.into_iter().next().unwrap_or(judge),
-        _ if names.contains(judge) => judge,
-        _ => {
-            let known: Vec<&str> = names.into_iter().collect();
-            return Err(
-                Error::input(format!("there is no judge `{judge}` in the other verdicts"))
-                    .in_file(file)
-                    .hint(format!(
-                        "it holds {}; name one with `--judge`",
-                        known.join(", ")
-                    )),
-            );
-        }
-    };
-    Ok((
-        format!(
-            "{name} ({})",
-            file.file_name().unwrap_or_default().to_string_lossy()
-        ),
-        of_judge(&set, name),
-    ))
 }
 
 fn write(certificate: &Calibration, folder: &Path) -> Result<()> {
