@@ -14,7 +14,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
 use super::Broken;
-use super::survivors::{self, Survivor};
+use super::survivors::{self, Escaped, Survivor};
 use crate::model::trial::Boundary;
 
 /// Most bytes of output that are read.
@@ -23,8 +23,6 @@ const MOST_OUTPUT: u64 = 16 << 20;
 const TOLD: usize = 600;
 /// How long output is awaited after the program has ended and its group was killed.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long a process that left its group may take to end by itself.
-const GRACE: Duration = Duration::from_millis(100);
 /// How often a program is started again that somebody is still writing.
 const BUSY: u32 = 20;
 
@@ -101,7 +99,7 @@ impl Program {
             Err(error) => return Ran::never(&error, &self.program),
         };
         let group = Group::of(child.as_ref());
-        let mut escaped = Escaped::of(folder, &group);
+        let mut escaped = Escaped::of(folder, group.0);
         let (stdin, stdout, stderr) = (
             child.stdin().take(),
             child.stdout().take(),
@@ -234,40 +232,6 @@ impl Drop for Group {
         if let Some(group) = self.0 {
             // An empty group is what we want.
             let _ = killpg(group, Signal::SIGKILL);
-        }
-    }
-}
-
-/// What may have left the group of a command; killed when dropped.
-struct Escaped {
-    folder: PathBuf,
-    group: Option<Pid>,
-    looked: bool,
-}
-
-impl Escaped {
-    fn of(folder: &Path, group: &Group) -> Self {
-        Self {
-            folder: folder.to_path_buf(),
-            group: group.0,
-            looked: false,
-        }
-    }
-
-    /// Kills and names them, away from the threads that drive everybody's trials.
-    async fn kill(&mut self) -> Vec<Survivor> {
-        let (folder, group) = (self.folder.clone(), self.group);
-        let work = move || survivors::kill_left_of(&folder, group, GRACE);
-        let found = tokio::task::spawn_blocking(work).await;
-        self.looked = true;
-        found.unwrap_or_default()
-    }
-}
-
-impl Drop for Escaped {
-    fn drop(&mut self) {
-        if !self.looked {
-            survivors::kill_left_of(&self.folder, self.group, Duration::ZERO);
         }
     }
 }

@@ -5,11 +5,14 @@
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpgid};
+
+/// How long a process that left its group may take to end by itself.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// The variable that names the folder of the trial.
 pub(super) const MARK: &str = "ASSIZE_TRIAL";
@@ -37,7 +40,7 @@ pub fn kill_left_in(scratch: &Path) -> Vec<Survivor> {
 
 /// Kills the processes of one trial that are still there after a moment of `grace`, and names them. Those of
 /// its command's own `group` are left out: they were killed together, and may take a moment to be gone.
-pub(super) fn kill_left_of(folder: &Path, group: Option<Pid>, grace: Duration) -> Vec<Survivor> {
+fn kill_left_of(folder: &Path, group: Option<Pid>, grace: Duration) -> Vec<Survivor> {
     let wanted = folder.as_os_str().as_bytes();
     let ours = |found: &[u8]| found == wanted;
     if !grace.is_zero() {
@@ -77,6 +80,41 @@ fn alive(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> {
         found.push(Survivor { id, name });
     }
     found
+}
+
+/// What may have left the group of a command; killed when dropped.
+pub(super) struct Escaped {
+    folder: PathBuf,
+    group: Option<Pid>,
+    looked: bool,
+}
+
+impl Escaped {
+    /// What a command started that runs in this folder, outside of its own group.
+    pub fn of(folder: &Path, group: Option<Pid>) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            group,
+            looked: false,
+        }
+    }
+
+    /// Kills and names them, away from the threads that drive everybody's trials.
+    pub async fn kill(&mut self) -> Vec<Survivor> {
+        let (folder, group) = (self.folder.clone(), self.group);
+        let work = move || kill_left_of(&folder, group, GRACE);
+        let found = tokio::task::spawn_blocking(work).await;
+        self.looked = true;
+        found.unwrap_or_default()
+    }
+}
+
+impl Drop for Escaped {
+    fn drop(&mut self) {
+        if !self.looked {
+            kill_left_of(&self.folder, self.group, Duration::ZERO);
+        }
+    }
 }
 
 /// The folder that an environment names.
