@@ -84,6 +84,7 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     }
     let certificate = work.certificate(command, examined.as_ref())?;
     work.say_injections();
+    work.say_unverified();
     if judge.is_pairwise() {
         let pairs = preferences(&judge, &plan, &verdicts);
         found.notices.push(pairs.notice());

@@ -13,21 +13,27 @@
 //! version joined to them, or beside another name, unless an arm bears them. What style gives away no
 //! scrubbing hides: that is what the audit ([`crate::judge::audit`]) measures.
 
+mod ciphers;
 mod confusable;
 mod encoded;
 mod finder;
 mod fold;
+#[cfg(test)]
+mod forms;
 mod hidden;
 mod ids;
 mod lists;
+mod misspelled;
 mod names;
 mod of_arms;
+mod ordinary;
 mod scrub;
 mod spelling;
+mod streams;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::judge) use fold::fold;
+pub(in crate::judge) use fold::{Unit, fold};
 pub use hidden::{HiddenCount, HiddenRow};
 pub use ids::without_runtime_keys;
 pub use names::NameKind;
@@ -153,15 +159,22 @@ impl Blinder {
     }
 }
 
-/// What a request calls an output in place of its ids, for example `K4`: from the judge's pin, the trial
-/// and the seed.
-pub fn code(pin: &Digest, trial: &TrialId, seed: u64) -> String {
-    let digest = Digest::of_parts(&["code", pin.as_str(), trial.as_str(), &seed.to_string()]);
-    let bits = u64::from_str_radix(&digest.as_str()[..12], 16).unwrap_or_default();
+/// What one request calls an output in place of its ids, for example `K4R0T7A2M9`: from the judge's pin,
+/// the trial, what tells this request from others about it (repeat, order), and the seed.
+pub fn code(pin: &Digest, trial: &TrialId, request: &str, seed: u64) -> String {
     // Letters that are not mistaken for digits.
     const LETTERS: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZ";
-    let letter = char::from(LETTERS[(bits % 24) as usize]);
-    format!("{letter}{}", 1 + bits / 24 % 999)
+    const PAIRS: usize = 5;
+    let seed = seed.to_string();
+    let digest = Digest::of_parts(&["code", pin.as_str(), trial.as_str(), request, &seed]);
+    let mut bits = u64::from_str_radix(&digest.as_str()[..16], 16).unwrap_or_default();
+    let mut code = String::with_capacity(2 * PAIRS);
+    for _ in 0..PAIRS {
+        code.push(char::from(LETTERS[(bits % 24) as usize]));
+        code.push(char::from(b'0' + (bits / 24 % 10) as u8));
+        bits /= 240;
+    }
+    code
 }
 
 /// What a view of our own making says of its task.

@@ -3,22 +3,98 @@
 use super::fold::Unit;
 use super::lists::{VARIANTS, VARIANTS_APART};
 use super::names::{Freedom, Name, Tail};
+use super::ordinary::is_ordinary;
 
 /// Most separators between two letters of one name; a run of white space counts as one.
-const WIDEST_GAP: usize = 3;
+const WIDEST_GAP: usize = 6;
+/// The same where every letter stands apart.
+const WIDEST_APART: usize = 16;
 /// Names of so many letters may be broken anywhere and written with digits.
 const LONG: usize = 5;
+/// Most repeats of one letter within a name.
+const LONGEST_REPEAT: usize = 32;
+/// Longest tag of markup within a name.
+const LONGEST_TAG: usize = 80;
 
-/// Letters and the digits that pass for them, as one.
-pub(super) fn class(c: char) -> char {
-    match c {
-        '0' => 'o',
-        '1' | 'l' | '|' | '!' => 'i',
-        '3' => 'e',
-        '4' | '@' => 'a',
-        '5' | '$' => 's',
-        '7' => 't',
-        other => other,
+/// What is written before and after a name without a blank, even a short one.
+const GLUED: [&str; 58] = [
+    "the",
+    "my",
+    "our",
+    "your",
+    "hi",
+    "hey",
+    "hello",
+    "im",
+    "iam",
+    "ima",
+    "imthe",
+    "iamthe",
+    "thisis",
+    "itis",
+    "its",
+    "called",
+    "named",
+    "aka",
+    "by",
+    "madeby",
+    "builtby",
+    "poweredby",
+    "from",
+    "via",
+    "using",
+    "use",
+    "ask",
+    "call",
+    "mr",
+    "ms",
+    "dr",
+    "real",
+    "super",
+    "not",
+    "just",
+    "also",
+    "bot",
+    "bots",
+    "ai",
+    "agent",
+    "agents",
+    "assistant",
+    "model",
+    "models",
+    "llm",
+    "lm",
+    "api",
+    "chat",
+    "here",
+    "like",
+    "based",
+    "powered",
+    "team",
+    "inc",
+    "labs",
+    "lab",
+    "app",
+    "server",
+];
+
+/// Digits and signs that pass for a letter, the letter itself not among them.
+pub(super) fn stand_ins(letter: char) -> &'static [char] {
+    match letter {
+        'a' => &['4', '@'],
+        'b' => &['8', '6'],
+        'c' => &['(', '¢'],
+        'e' => &['3', '€'],
+        'g' => &['9', '6'],
+        'i' => &['1', 'l', '|', '!'],
+        'l' => &['1', 'i', '|', '!', '£'],
+        'o' => &['0'],
+        'q' => &['9'],
+        's' => &['5', '$'],
+        't' => &['7', '+'],
+        'y' => &['¥'],
+        'z' => &['2'],
+        _ => &[],
     }
 }
 
@@ -35,7 +111,7 @@ pub(super) fn begins(units: &[Unit], at: usize) -> bool {
 }
 
 /// Whether a word can end before a unit.
-fn ends(units: &[Unit], end: usize) -> bool {
+pub(super) fn ends(units: &[Unit], end: usize) -> bool {
     let Some(next) = units.get(end) else {
         return true;
     };
@@ -45,7 +121,8 @@ fn ends(units: &[Unit], end: usize) -> bool {
         || (next.upper && !last.upper)
 }
 
-/// One past the last unit of a name that begins at `first`, its plural or possessive ending included.
+/// One past the last unit of a name that begins at `first`; its plural or possessive ending, and what it
+/// is glued to, are not included.
 pub(super) fn spell(name: &Name, units: &[Unit], first: usize) -> Option<usize> {
     let like = match name.freedom {
         Freedom::Exact => Likeness::Same,
@@ -53,7 +130,52 @@ pub(super) fn spell(name: &Name, units: &[Unit], first: usize) -> Option<usize> 
         _ => Likeness::Strokes,
     };
     // A sign such as `|` may stand for a letter or between letters.
-    spelled(name, units, first, like, true).or_else(|| spelled(name, units, first, like, false))
+    spelled(name, units, first, like, true).or_else(|| {
+        let signs = like != Likeness::Same;
+        signs.then(|| spelled(name, units, first, like, false))?
+    })
+}
+
+/// How a name was broken on its way.
+#[derive(Default)]
+struct Breaks {
+    /// Letters that are as in the name.
+    exact: usize,
+    /// Breaks where the name has none.
+    broken: usize,
+    /// Places where the name has none.
+    breakable: usize,
+    /// Whether a sentence ends in one of the breaks.
+    sentence: bool,
+    /// Whether a break holds a blank or an apostrophe, as between words.
+    worded: bool,
+    /// The widest break.
+    widest: usize,
+}
+
+impl Breaks {
+    fn add(&mut self, gap: &Gap, own: bool) {
+        self.widest = self.widest.max(gap.width);
+        if !own {
+            self.broken += 1;
+            self.sentence |= gap.sentence;
+            self.worded |= gap.worded;
+        }
+    }
+
+    fn allowed(&self, name: &Name) -> bool {
+        let letters = name.letters.len();
+        let apart = self.broken == self.breakable && letters >= 3;
+        let narrow = self.widest <= WIDEST_GAP;
+        let written = match name.freedom {
+            _ if self.broken == 0 => narrow,
+            Freedom::Exact => false,
+            _ if apart => true,
+            Freedom::Apart => narrow && !self.worded,
+            Freedom::Loose => narrow && !self.sentence,
+        };
+        written && self.exact * 2 >= letters
+    }
 }
 
 fn spelled(
@@ -63,43 +185,45 @@ fn spelled(
     like: Likeness,
     signs: bool,
 ) -> Option<usize> {
-    let same = |letter: char, c: char| {
+    let passes = |letter: char, c: char| {
         letter == c || ((signs || c.is_alphanumeric()) && same(letter, c, like))
     };
+    let stretch = like == Likeness::Digits;
     let mut at = first;
-    let mut exact = 0;
-    let mut broken = 0;
-    let mut breakable = 0;
-    let mut sentence = false;
+    let mut breaks = Breaks::default();
     for (k, &letter) in name.letters.iter().enumerate() {
-        if k > 0 && !same(letter, units.get(at)?.c) {
-            let gap = gap(units, at)?;
-            at = gap.end;
-            if !name.own_gap[k] {
-                broken += 1;
-                sentence |= gap.sentence;
+        if k > 0 && !passes(letter, units.get(at)?.c) {
+            if stretch {
+                at = repeated(units, at);
+            }
+            if !passes(letter, units.get(at)?.c) {
+                let gap = gap(units, at)?;
+                at = gap.end;
+                breaks.add(&gap, name.own_gap[k]);
             }
         }
-        if k > 0 && !name.own_gap[k] {
-            breakable += 1;
-        }
+        breaks.breakable += usize::from(k > 0 && !name.own_gap[k]);
         let unit = units.get(at)?;
-        if !same(letter, unit.c) {
+        if !passes(letter, unit.c) {
             return None;
         }
-        exact += usize::from(letter == unit.c);
+        breaks.exact += usize::from(letter == unit.c);
         at += 1;
     }
-    let apart = broken == breakable && name.letters.len() >= 3;
-    let written = match name.freedom {
-        _ if broken == 0 => true,
-        Freedom::Exact => false,
-        Freedom::Apart => apart,
-        Freedom::Loose => apart || !sentence,
-    };
-    (written && exact * 2 >= name.letters.len())
-        .then(|| ending(units, at))
-        .flatten()
+    let end = if stretch { repeated(units, at) } else { at };
+    breaks.allowed(name).then_some(end)
+}
+
+/// One past the units that repeat the letter before.
+fn repeated(units: &[Unit], at: usize) -> usize {
+    let before = units[at - 1].c;
+    let rest = units[at..].iter().take(LONGEST_REPEAT);
+    let same = rest.take_while(|u| u.c == before);
+    at + if before.is_alphabetic() {
+        same.count()
+    } else {
+        0
+    }
 }
 
 /// Which characters pass for a letter.
@@ -119,39 +243,95 @@ fn same(letter: char, c: char, like: Likeness) -> bool {
         || match like {
             Likeness::Same => false,
             Likeness::Strokes => strokes(),
-            Likeness::Digits => class(letter) == class(c),
+            Likeness::Digits => stand_ins(letter).contains(&c),
         }
+}
+
+/// The whole word around a spelled name, if the name may stand within it.
+pub(super) fn word_around(
+    name: &Name,
+    units: &[Unit],
+    first: usize,
+    end: usize,
+) -> Option<(usize, usize)> {
+    let begun = begins(units, first);
+    if let Some(end) = ending(units, end).filter(|_| begun) {
+        return Some((first, end));
+    }
+    // Within a word no blank belongs to a name: `renew products` names no `new-prod`.
+    let blank = units[first..end].iter().any(|u| u.c.is_whitespace());
+    if blank || !(name.inside || name.glued) {
+        return None;
+    }
+    let reach = if name.inside { usize::MAX } else { 12 };
+    let before = units[..first].iter().rev().take_while(|u| u.is_word());
+    let after = units[end..].iter().take_while(|u| u.is_word());
+    let start = if begun {
+        first
+    } else {
+        first - before.take(reach).count()
+    };
+    let stop = end + after.take(reach).count();
+    let glued = || glue(&units[start..first], name) && glue(&units[end..stop], name);
+    // No philanthropic vendor is meant by every philanthropic deed.
+    let word = || is_ordinary(&units[start..stop].iter().map(|u| u.c).collect::<String>());
+    match name.inside {
+        true => !word(),
+        false => glued(),
+    }
+    .then_some((start, stop))
+}
+
+/// Whether letters beside a name are what names are glued to, or the name again.
+fn glue(units: &[Unit], name: &Name) -> bool {
+    let text: String = units.iter().map(|u| u.c).collect();
+    let again: String = name.letters.iter().collect();
+    let text = text.replace(&again, "");
+    let text = text.trim_matches(|c: char| c.is_ascii_digit());
+    text.is_empty() || GLUED.contains(&text)
 }
 
 /// What stands between two letters.
 struct Gap {
     end: usize,
+    /// Separators.
+    width: usize,
+    /// Whether it holds a blank or an apostrophe, as between words.
+    worded: bool,
     /// A full stop with a blank after it ends a sentence, and no name goes on behind it.
     sentence: bool,
 }
 
 fn gap(units: &[Unit], from: usize) -> Option<Gap> {
-    let mut at = from;
-    let mut width = 0;
-    let mut sentence = false;
+    let mut gap = Gap {
+        end: from,
+        width: 0,
+        worded: false,
+        sentence: false,
+    };
     while let Some(unit) = units
-        .get(at)
-        .filter(|u| !u.is_word() && !u.c.is_alphanumeric())
+        .get(gap.end)
+        .filter(|u| !u.c.is_alphanumeric() && gap.width <= WIDEST_APART)
     {
+        let at = gap.end;
         if let Some(end) = tag(units, at) {
-            at = end;
+            gap.end = end;
         } else if unit.c.is_whitespace() {
             let run = units[at..].iter().take_while(|u| u.c.is_whitespace());
-            at += run.count();
-            width += 1;
+            gap.end += run.count();
+            gap.width += 1;
+            // A hyphen at the end of a line breaks one word.
+            let hyphen = at > from && units[at - 1].c == '-' && unit.c != ' ';
+            gap.worded |= !hyphen;
         } else {
             let blank = units.get(at + 1).is_some_and(|u| u.c.is_whitespace());
-            sentence |= blank && matches!(unit.c, '.' | '!' | '?' | ':' | ';');
-            at += 1;
-            width += 1;
+            gap.sentence |= blank && matches!(unit.c, '.' | '!' | '?' | ':' | ';');
+            gap.worded |= matches!(unit.c, '\'' | '’');
+            gap.end += 1;
+            gap.width += 1;
         }
     }
-    (at > from && width <= WIDEST_GAP).then_some(Gap { end: at, sentence })
+    (gap.end > from && gap.width <= WIDEST_APART).then_some(gap)
 }
 
 /// One past a short tag of markup.
@@ -159,7 +339,10 @@ fn tag(units: &[Unit], at: usize) -> Option<usize> {
     if units[at].c != '<' {
         return None;
     }
-    let close = units[at..].iter().take(12).position(|u| u.c == '>')?;
+    let close = units[at..]
+        .iter()
+        .take(LONGEST_TAG)
+        .position(|u| u.c == '>')?;
     (close > 1).then_some(at + close + 1)
 }
 
