@@ -11,7 +11,7 @@ pub(super) struct Cipher {
 
 /// A name from its end, upside down, by rot13, in the mirrored alphabet, and in Pig Latin.
 pub(super) fn ciphers(letters: &[char], own_gap: &[bool]) -> Vec<Cipher> {
-    let each = |f: fn(char) -> char| letters.iter().map(|c| f(*c)).collect::<Vec<_>>();
+    let each = |f: fn(char) -> char| letters.iter().map(|c| f(*c)).collect();
     let same = |letters| Cipher {
         letters,
         own_gap: own_gap.to_vec(),
@@ -23,7 +23,7 @@ pub(super) fn ciphers(letters: &[char], own_gap: &[bool]) -> Vec<Cipher> {
     let mut all = vec![
         backward(letters.to_vec()),
         backward(each(turned)),
-        same(each(rot13)),
+        same(rotated(letters, 13)),
         same(each(mirrored)),
     ];
     all.extend(pig_latin(letters));
@@ -44,8 +44,18 @@ fn shifted(c: char, by: impl Fn(u8) -> u8) -> char {
     }
 }
 
-fn rot13(c: char) -> char {
-    shifted(c, |at| at + 13)
+fn rotated(letters: &[char], by: u8) -> Vec<char> {
+    letters.iter().map(|c| shifted(*c, |at| at + by)).collect()
+}
+
+/// A name by every other shift of the alphabet.
+pub(super) fn shifts(letters: &[char], own_gap: &[bool]) -> Vec<Cipher> {
+    let by = (1..26).filter(|by| *by != 13);
+    let cipher = |by| Cipher {
+        letters: rotated(letters, by),
+        own_gap: own_gap.to_vec(),
+    };
+    by.map(cipher).collect()
 }
 
 fn mirrored(c: char) -> char {
@@ -93,6 +103,8 @@ mod tests {
             texts,
             ["nordauq", "uorpanb", "dhnqeba", "jfzwilm", "uadronqay"]
         );
+        let third = &shifts(&letters, &gaps)[2];
+        assert_eq!(third.letters.iter().collect::<String>(), "txdgurq");
         assert_eq!(all[0].own_gap.iter().position(|g| *g), Some(3));
     }
 }

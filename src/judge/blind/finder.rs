@@ -291,8 +291,10 @@ fn merged(mut hits: Vec<Hit>, text: &str) -> Vec<Hit> {
             continue;
         };
         let between = text.get(last.end..hit.start).unwrap_or_default();
-        let beside = hit.start <= last.end
-            || (between.len() <= 2 && between.chars().all(|c| matches!(c, ' ' | '-' | '/' | '_')));
+        // Letter by letter on lines of their own, masks would tell how long the name is.
+        let again = last.name == hit.name;
+        let joint = |c: char| matches!(c, ' ' | '-' | '/' | '_') || (again && c.is_whitespace());
+        let beside = hit.start <= last.end || (between.len() <= 2 && between.chars().all(joint));
         if beside {
             if hit.end - hit.start > last.end - last.start {
                 last.name = hit.name;

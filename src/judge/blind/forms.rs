@@ -143,6 +143,15 @@ fn forms(n: &str) -> Vec<(&'static str, String)> {
             let vowel = n.find(['a', 'e', 'i', 'o', 'u']).unwrap();
             format!("{}{}ay", &n[vowel..], &n[..vowel])
         }),
+        ("shifted by three", shifted(n, |c| c + 3)),
+        ("masked letter", format!("{a}*{}", &b[1..])),
+        (
+            "numbered",
+            n.chars()
+                .enumerate()
+                .map(|(i, c)| format!("{}. {c}\n", i + 1))
+                .collect(),
+        ),
         ("one letter wrong", {
             let wrong = after(n.chars().nth(half).unwrap());
             format!("{a}{wrong}{}", &b[1..])
@@ -168,6 +177,11 @@ fn every_form_of_every_name_is_hidden() {
             if !hidden || left.to_lowercase().contains(name) {
                 shown.push(format!("{name} {form}: {}", seen.text));
             }
+            assert!(
+                form != "one a line" || seen.edits.len() == 1,
+                "{:?}",
+                seen.edits
+            );
             // What is left of it is a word or two, and never the half of a name.
             assert!(seen.text.contains("ok."), "{name} {form}: {}", seen.text);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ciphers::ciphers;
+use super::ciphers::{Cipher, ciphers, shifts};
 use super::fold::fold;
 use super::lists::{FAMILIES, ORDINARY_FAMILIES, ORDINARY_VENDORS, VENDORS};
 use super::of_arms::{is_family, of_arm, words};
@@ -158,7 +158,7 @@ impl Name {
         if self.ordinary || self.freedom != Freedom::Loose || !long {
             return vec![];
         }
-        let other = |cipher: super::ciphers::Cipher| Self {
+        let other = |cipher: Cipher| Self {
             letters: cipher.letters,
             own_gap: cipher.own_gap,
             tail: Tail::None,
@@ -168,7 +168,11 @@ impl Name {
             ..self.clone()
         };
         let word = |name: &Self| is_ordinary(&name.letters.iter().collect::<String>());
-        let all = ciphers(&self.letters, &self.own_gap).into_iter().map(other);
+        let mut ciphers = ciphers(&self.letters, &self.own_gap);
+        if self.given && self.letters.len() > KNOWN_INSIDE {
+            ciphers.extend(shifts(&self.letters, &self.own_gap));
+        }
+        let all = ciphers.into_iter().map(other);
         all.filter(|name| name.letters != self.letters && !word(name))
             .collect()
     }

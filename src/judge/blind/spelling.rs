@@ -186,7 +186,11 @@ fn spelled(
     signs: bool,
 ) -> Option<usize> {
     let passes = |letter: char, c: char| {
-        letter == c || ((signs || c.is_alphanumeric()) && same(letter, c, like))
+        // A sign that masks a letter: `qu*kk`.
+        let masked = || like == Likeness::Digits && matches!(c, '*' | '#' | '?');
+        letter == c
+            || (c.is_alphanumeric() && same(letter, c, like))
+            || (signs && (same(letter, c, like) || masked()))
     };
     let stretch = like == Likeness::Digits;
     let mut at = first;

@@ -106,7 +106,8 @@ fn initials(units: &[Unit], tokens: &[Token]) -> Vec<Stream> {
     let mut lines = Stream::new(5, true);
     let mut sentences = Stream::new(5, true);
     let mut before = 0;
-    for &token in tokens {
+    let lettered = |t: &&Token| units[t.first..t.end].iter().any(|u| u.c.is_alphabetic());
+    for &token in tokens.iter().filter(lettered) {
         let initial = piece(units, token, units[token.first].c);
         words.units.push(initial);
         let between = &units[before..token.first];
@@ -125,7 +126,8 @@ fn initials(units: &[Unit], tokens: &[Token]) -> Vec<Stream> {
 /// Letters that stand alone, with a few words between: `Q as in queen, U as in umbrella`.
 fn called(units: &[Unit], tokens: &[Token]) -> Stream {
     let mut stream = Stream::new(4, false);
-    for &token in tokens.iter().filter(|t| t.end - t.first == 1) {
+    let alone = |t: &&Token| t.end - t.first == 1 && units[t.first].c.is_alphabetic();
+    for &token in tokens.iter().filter(alone) {
         stream.push(piece(units, token, units[token.first].c), CALLED);
     }
     stream
