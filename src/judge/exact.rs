@@ -210,7 +210,7 @@ fn has_revision(words: &[&str]) -> bool {
         let digits = w.strip_prefix('v').unwrap_or_default();
         digits.starts_with('0') && is_number(digits)
     };
-    words.iter().any(|w| revision(w))
+    words.iter().any(revision)
 }
 
 fn is_number(word: &str) -> bool {

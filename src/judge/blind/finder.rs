@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::around::{begins, tail, word_around};
 use super::encoded::encoded;
 use super::fold::{Unit, fold, fold_decoded};
-use super::lists::{ANNOUNCING, MAKING};
+use super::meant::{Spelled, meant};
 use super::misspelled;
 use super::names::{Freedom, Name, Names};
-use super::spelling::{begins, spell, stand_ins, tail, word_around};
+use super::spelling::{spell, stand_ins};
 use super::streams::{Stream, streams};
-
-/// Spelled names that may begin at one place or within each other.
-const NEIGHBOURS: usize = 4;
 
 /// A name in a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,16 +32,6 @@ pub(super) struct Finder {
     by_two: HashMap<(char, char), Vec<usize>>,
     /// Names of which a word with one wrong letter is one too.
     misspelt: Vec<usize>,
-}
-
-/// A run of units that spell a name.
-#[derive(Clone, Copy)]
-struct Spelled {
-    first: usize,
-    /// One past the last unit.
-    end: usize,
-    name: usize,
-    ordinary: bool,
 }
 
 impl Finder {
@@ -207,7 +195,7 @@ impl Finder {
         let begun = begins(units, first);
         let found = self.candidates(units, first).iter().filter_map(|&name| {
             let known = &self.names.all[name];
-            if !begun && !(known.inside || known.glued) {
+            if !(begun || known.inside || known.glued) {
                 return None;
             }
             let end = spell(known, units, first)?;
@@ -223,62 +211,6 @@ impl Finder {
         });
         found.max_by_key(|s| (!s.ordinary, s.end, std::cmp::Reverse(s.name)))
     }
-}
-
-/// The spelled names that are meant as names: all certain ones, and ordinary words in their company.
-fn meant(spelled: &[Spelled], units: &[Unit]) -> Vec<Spelled> {
-    let certain = |s: &Spelled| !s.ordinary || announced(units, s.first) || answers(units, s.end);
-    let mut kept: Vec<(Spelled, bool)> = spelled.iter().map(|s| (*s, certain(s))).collect();
-    kept.sort_by_key(|(s, _)| (s.first, s.end));
-    // Company passes on from word to word, to the right and then to the left.
-    for at in 1..kept.len() {
-        kept[at].1 |= (at.saturating_sub(NEIGHBOURS)..at)
-            .any(|k| kept[k].1 && beside(&kept[k].0, &kept[at].0, units));
-    }
-    for at in (0..kept.len()).rev() {
-        let last = kept.len().min(at + 1 + NEIGHBOURS);
-        kept[at].1 |= (at + 1..last).any(|k| kept[k].1 && beside(&kept[at].0, &kept[k].0, units));
-    }
-    kept.retain(|(_, meant)| *meant);
-    kept.into_iter().map(|(s, _)| s).collect()
-}
-
-/// Whether only a sign or two stand between a name and the next.
-fn beside(one: &Spelled, next: &Spelled, units: &[Unit]) -> bool {
-    let between = units.get(one.end..next.first);
-    between
-        .is_some_and(|between| between.len() <= 2 && between.iter().all(|u| !u.c.is_alphanumeric()))
-}
-
-/// Whether somebody says before this place who he is or who made him.
-fn announced(units: &[Unit], first: usize) -> bool {
-    let from = first.saturating_sub(60);
-    let text: String = units[from..first].iter().map(|u| u.c).collect();
-    let clause = text
-        .rsplit(['.', '!', '?', '\n'])
-        .next()
-        .unwrap_or_default();
-    let articles = ["a", "an", "the", "version", "of"];
-    let mut words = clause
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|w| !w.is_empty() && !articles.contains(w))
-        .rev();
-    match words.next() {
-        Some("is") => matches!(words.next(), Some("this" | "name" | "model" | "here")),
-        Some("by") => words.next().is_some_and(|verb| MAKING.contains(&verb)),
-        Some(word) => ANNOUNCING.contains(&word),
-        None => false,
-    }
-}
-
-/// Whether somebody says after this place that it is he who speaks.
-fn answers(units: &[Unit], end: usize) -> bool {
-    let rest = units[end..].iter().map(|u| u.c);
-    let word: String = rest
-        .skip_while(|c| *c == ' ')
-        .take_while(|c| c.is_alphabetic())
-        .collect();
-    matches!(word.as_str(), "here" | "speaking")
 }
 
 /// Hits in order, overlapping and neighbouring ones joined; a joined hit bears the name of the longest.

@@ -21,6 +21,7 @@
 //! beside another name, unless an arm bears them. What style gives away, a name split over two messages, or
 //! one respelt by sound no scrubbing hides: that is what the audit ([`crate::judge::audit`]) measures.
 
+mod around;
 mod ciphers;
 mod confusable;
 mod encoded;
@@ -28,9 +29,11 @@ mod finder;
 mod fold;
 #[cfg(test)]
 mod forms;
+mod gap;
 mod hidden;
 mod ids;
 mod lists;
+mod meant;
 mod misspelled;
 mod names;
 mod of_arms;

@@ -41,7 +41,7 @@ pub(super) fn is_ordinary(word: &str) -> bool {
         let rest = word.strip_prefix(*beginning);
         rest.is_some_and(|rest| rest.len() > STEM && ended(rest))
     };
-    ended(word) || BEGINNINGS.iter().any(|b| begun(&b))
+    ended(word) || BEGINNINGS.iter().any(begun)
 }
 
 /// What a word without its ending may have been: `plan`, `plann` of `planned`; `choos` of `chooser`;
