@@ -57,6 +57,8 @@ pub struct Tally {
     pub examples: Vec<String>,
     /// Whether a reply came from another model than the pinned one.
     pub drift: bool,
+    /// Questions whose reply named no model, so that nobody knows whether the pinned one answered.
+    pub model_unverified: u64,
 }
 
 /// How many examples are kept.
@@ -111,6 +113,28 @@ fn client(judge: &Judge, keys: &Keys, secrets: &mut Vec<String>) -> Result<Clien
     http_client(&format!("judge `{}`", judge.key()), &arm, keys, secrets)
 }
 
+/// A reply that was kept.
+#[derive(Default)]
+struct Kept {
+    text: String,
+    unnamed: bool,
+}
+
+impl Kept {
+    fn of(replies: &Replies, request: &JudgeRequest) -> Option<Self> {
+        let key = request.cache_key().as_str();
+        Some(Self {
+            text: replies.get(key)?.to_owned(),
+            unnamed: replies.get(&unnamed(key)).is_some(),
+        })
+    }
+}
+
+/// Under which it is kept that a reply named no model.
+fn unnamed(key: &str) -> String {
+    format!("model_unverified/{key}")
+}
+
 /// What came of one question.
 struct Answered {
     reading: Reading,
@@ -119,6 +143,8 @@ struct Answered {
     calls: u64,
     cost_usd: f64,
     drift: bool,
+    /// Whether the reply named no model.
+    unnamed: bool,
     /// Why the provider gave no reply at all.
     failed: Option<String>,
     /// The code of that, or of another model's reply.
@@ -127,9 +153,10 @@ struct Answered {
 
 impl Answered {
     /// A question that was answered before.
-    fn kept(session: &Session, request: &JudgeRequest, reply: &str) -> Self {
+    fn kept(session: &Session, request: &JudgeRequest, reply: &Kept) -> Self {
         Self {
-            reading: session.read(request, reply),
+            unnamed: reply.unnamed,
+            reading: session.read(request, &reply.text),
             fresh: None,
             calls: 0,
             cost_usd: 0.0,
@@ -153,10 +180,7 @@ pub fn ask(
     tally: &mut Tally,
 ) -> Result<Vec<Verdict>> {
     let runtime = runtime()?;
-    let known: Vec<Option<String>> = requests
-        .iter()
-        .map(|r| replies.get(r.cache_key().as_str()).map(str::to_owned))
-        .collect();
+    let known: Vec<Option<Kept>> = requests.iter().map(|r| Kept::of(replies, r)).collect();
     let mut verdicts = Vec::with_capacity(requests.len());
     let first = known.iter().position(Option::is_none);
     let first = first.unwrap_or(requests.len());
@@ -206,7 +230,11 @@ fn note(answered: Answered, replies: &mut Replies, tally: &mut Tally) -> Result<
     tally.calls += answered.calls;
     tally.cost_usd += answered.cost_usd;
     tally.drift |= answered.drift;
+    tally.model_unverified += u64::from(answered.unnamed);
     if let Some((key, reply)) = answered.fresh {
+        if answered.unnamed {
+            replies.keep(&unnamed(&key), "")?;
+        }
         replies.keep(&key, &reply)?;
     }
     let Reading { verdict, detail } = answered.reading;
@@ -234,6 +262,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
         calls: 0,
         cost_usd: 0.0,
         drift: false,
+        unnamed: false,
         failed: None,
         cause: None,
     };
@@ -264,6 +293,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
             answered.reading = session.missing(request, &why);
             return answered;
         }
+        answered.unnamed = said.model.is_none();
         let mut reply = said.text.unwrap_or_default();
         crate::exec::remove_keys(&mut reply, &asked.keys);
         answered.reading = session.read(request, &reply);

@@ -54,7 +54,7 @@ struct Candidate<'a> {
 
 /// An output as one judge sees it.
 struct Seen {
-    code: String,
+    id: TrialId,
     arm: Option<ArmId>,
     blinding: Blinding,
 }
@@ -161,7 +161,7 @@ impl Session {
 
     fn see(&self, judge: &Judge, output: &Candidate) -> Seen {
         Seen {
-            code: code(&judge.pin, &output.id, self.seed.0),
+            id: output.id.clone(),
             arm: output.arm.clone(),
             blinding: self.blinder.blind((output.view)(judge), &output.id),
         }
@@ -180,7 +180,11 @@ impl Session {
             slots.reverse();
         }
         let views: Vec<_> = slots.iter().map(|s| &s.blinding.view).collect();
-        let codes: Vec<&str> = slots.iter().map(|s| s.code.as_str()).collect();
+        let request = format!("{repeat}/{}", order.map_or("", Order::name));
+        let codes: Vec<String> = slots
+            .iter()
+            .map(|s| code(&judge.pin, &s.id, &request, self.seed.0))
+            .collect();
         let salt = [
             judge.pin.as_str(),
             subject.item.as_str(),

@@ -40,58 +40,126 @@ pub fn judged_by_itself(judge: &Judge, arms: &[Arm]) -> Vec<String> {
     found
 }
 
-/// Whether two ids name one model, whatever vendor path stands before it and whatever date or version
-/// follows: two snapshots of one model are one model here.
+/// Names of vendors and servers that some tools write before an id: `openai:gpt-4o`.
+const SERVERS: [&str; 20] = [
+    "openai",
+    "anthropic",
+    "google",
+    "vertex",
+    "vertexai",
+    "azure",
+    "bedrock",
+    "mistral",
+    "mistralai",
+    "cohere",
+    "groq",
+    "together",
+    "openrouter",
+    "ollama",
+    "xai",
+    "deepseek",
+    "hf",
+    "fireworks",
+    "moonshot",
+    "meta",
+];
+
+/// What follows a name and makes no other model of it: how its weights are stored, how it is served.
+const SERVED: [&str; 17] = [
+    "latest", "free", "beta", "nitro", "online", "extended", "gguf", "awq", "gptq", "mlx", "fp8",
+    "fp16", "bf16", "int4", "int8", "4bit", "8bit",
+];
+
+/// Whether two ids name one model, however they are written: whatever vendor, path or server stands
+/// before it, whatever signs part its words, and whatever date, revision, tag or way of storing the weights
+/// follows. Two snapshots of one model are one model here; two models of one family are not.
 ///
 /// # Examples
 ///
 /// ```
 /// use assize::judge::own::same_model;
 /// assert!(same_model("openai/gpt-4o", "gpt-4o-2024-08-06"));
+/// assert!(same_model("zyxw_mega_2", "ZYXW-Mega-2"));
 /// assert!(!same_model("gpt-4o", "gpt-4o-mini"));
 /// ```
 pub fn same_model(a: &str, b: &str) -> bool {
-    let (a, b) = (a.trim().to_lowercase(), b.trim().to_lowercase());
-    !a.is_empty() && base(&a) == base(&b)
+    let other = readings(b);
+    readings(a).iter().any(|name| other.contains(name))
 }
 
-/// The name without vendor path, moving tag, date and revision.
-fn base(model: &str) -> &str {
-    let mut name = model.rsplit('/').next().unwrap_or(model);
-    // Bedrock writes the vendor with a dot: `anthropic.claude-3-haiku-20240307-v1:0`.
-    if let Some((vendor, rest)) = name.split_once('.')
-        && vendor.bytes().all(|b| b.is_ascii_lowercase())
-        && !rest.starts_with(|c: char| c.is_ascii_digit())
+/// The name without what stands before and after it, letters and digits only; with and without a vendor
+/// that Bedrock writes with a dot (`anthropic.claude-3-haiku-20240307-v1:0`).
+fn readings(model: &str) -> Vec<String> {
+    let id = model.trim().to_lowercase();
+    let mut name = id.rsplit('/').next().unwrap_or(&id);
+    if let Some((server, rest)) = name.split_once(':')
+        && SERVERS.contains(&server)
     {
         name = rest;
     }
-    while let Some(shorter) = without_version(name) {
-        name = shorter;
+    let mut all = vec![base(name)];
+    let vendor = |before: &str| before.bytes().all(|b| b.is_ascii_lowercase());
+    while let Some((before, rest)) = name.split_once('.') {
+        if !vendor(before) || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            break;
+        }
+        all.push(base(rest));
+        name = rest;
     }
-    name
+    all.retain(|name| !name.is_empty());
+    all
 }
 
-/// The name without its last part, if that is a date, a revision or a moving tag.
-fn without_version(name: &str) -> Option<&str> {
-    let (rest, last) = name.rsplit_once(['-', '@', ':'])?;
+/// The letters and digits of a name without tag, date, revision and the like at its end.
+fn base(name: &str) -> String {
+    let words = |text| -> Vec<&str> {
+        let words = str::split(text, |c: char| !c.is_ascii_alphanumeric());
+        words.filter(|w| !w.is_empty()).collect()
+    };
+    // A tag says how a model is served, unless it says how large it is.
+    let name = match name.split_once(':') {
+        Some((before, tag)) if !words(tag).iter().any(|w| is_size(w)) => before,
+        _ => name,
+    };
+    let mut words = words(name);
+    while let Some(fewer) = without_version(&words) {
+        words.truncate(fewer);
+    }
+    words.concat()
+}
+
+/// How many words are left without a date, a revision or the like at the end; `None` if there is none, or
+/// nothing else.
+fn without_version(words: &[&str]) -> Option<usize> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let revision = last
-        .strip_prefix('v')
-        .is_some_and(|n| digits(&n.replace('.', "")));
-    if last == "latest" || revision || (digits(last) && last.len() >= 3) {
-        return Some(rest);
-    }
-    // `v1:0` and the day and month of `2024-08-06` and `05-06`; a lone short number is a version.
-    let (before, previous) = rest.rsplit_once(['-', '@', ':'])?;
-    if digits(last) && previous.strip_prefix('v').is_some_and(digits) {
-        return Some(before);
-    }
-    (digits(last) && last.len() == 2 && digits(previous) && previous.len() == 2).then(|| {
-        match before.rsplit_once('-') {
-            Some((start, year)) if digits(year) && year.len() == 4 => start,
-            _ => before,
-        }
-    })
+    let revision = |text: &str| text.strip_prefix('v').is_some_and(digits);
+    let two = |text: &str| text.len() == 2 && digits(text);
+    let year = |text: &str| text.len() == 4 && digits(text);
+    let gone = match words {
+        // `2024-08-06`.
+        [.., a, b, c] if year(a) && two(b) && two(c) => 3,
+        // `08-2024`, `2024-08`, `05-06`; `v1:0`, `v0.3`.
+        [.., a, b] if two(a) && (two(b) || year(b)) || year(a) && two(b) => 2,
+        [.., a, b] if revision(a) && digits(b) && b.len() <= 2 => 2,
+        // `q4_K_M` says how the weights are stored.
+        [.., a, "k", b] if is_quantised(a) && b.len() == 1 => 3,
+        [.., a] if SERVED.contains(a) || revision(a) || is_quantised(a) => 1,
+        [.., a] if digits(a) && a.len() >= 3 => 1,
+        _ => 0,
+    };
+    (gone > 0 && words.len() > gone).then(|| words.len() - gone)
+}
+
+fn is_quantised(word: &str) -> bool {
+    let bits = word.strip_prefix("iq").or(word.strip_prefix('q'));
+    bits.is_some_and(|b| b.len() == 1 && b.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `8b`, `8x7b`.
+fn is_size(word: &str) -> bool {
+    let digits = word.strip_suffix(['b', 'm']).unwrap_or_default();
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'x')
 }
 
 #[cfg(test)]
@@ -110,6 +178,18 @@ mod tests {
             ("gemini-2.5-pro-preview-05-06", "gemini-2.5-pro-preview"),
             ("models/gemini-1.5-pro-002", "gemini-1.5-pro"),
             ("llama3:latest", "llama3"),
+            ("zyxw_mega_2", "zyxw-mega-2"),
+            ("ZYXW Mega.2", "acme/zyxw-mega-2:prod"),
+            ("zyxw-mega-2-20260301", "zyxwmega2"),
+            ("openai:gpt-4o", "gpt-4o-2024-08-06"),
+            ("openrouter/meta/llama-3.1-8b:free", "llama-3.1-8b"),
+            ("qwen2.5:7b-instruct-q4_K_M", "Qwen2.5-7B-Instruct"),
+            ("command-r-08-2024", "command-r"),
+            (
+                "claude-3.5-sonnet",
+                "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
+            ),
+            ("mistral-7b-instruct-v0.3", "Mistral-7B-Instruct"),
         ] {
             assert!(same_model(a, b), "{a} {b}");
         }
@@ -122,6 +202,10 @@ mod tests {
             ("gpt-4", "gpt-4.5"),
             ("claude-opus-4", "claude-opus-4-1"),
             ("llama-3.1-8b", "llama-3.1-70b"),
+            ("llama3:8b", "llama3:70b"),
+            ("zyxw-mega-2", "zyxw-mega-3"),
+            ("zyxw-mega-2", "zyxw-mega"),
+            ("2024", "2025"),
             ("", ""),
         ] {
             assert!(!same_model(a, b), "{a} {b}");

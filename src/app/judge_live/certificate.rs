@@ -19,6 +19,10 @@ use crate::store::{CertificateInput, Replies};
 /// Labelled items that are judged again in a run.
 const CANARIES: usize = 20;
 
+/// What another model's reply means.
+const DRIFTED: &str =
+    "a reply came from another model than the pinned one: no certificate holds for this run";
+
 impl Work<'_> {
     /// What becomes of the run's certificate: it holds while the model that answers is the pinned one and
     /// the canary shows no shift.
@@ -28,7 +32,7 @@ impl Work<'_> {
         examined: Option<&Calibration>,
     ) -> Result<CertificateInput> {
         if self.found.asking.drift {
-            self.say("model_drift", "a reply came from another model than the pinned one: no certificate holds for this run");
+            self.say("model_drift", DRIFTED);
             return Ok(CertificateInput::Withdraw);
         }
         let (Some(file), Some(certificate)) = (&command.certificate, examined) else {
@@ -49,7 +53,10 @@ impl Work<'_> {
                 let invalid = result.invalid.is_some();
                 self.found.canary = Some(result);
                 self.found.notices.extend(notice);
-                if invalid {
+                if self.found.asking.drift {
+                    self.say("model_drift", DRIFTED);
+                }
+                if invalid || self.found.asking.drift {
                     return Ok(CertificateInput::Withdraw);
                 }
             }

@@ -93,6 +93,7 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     }
     let certificate = work.certificate(command, examined.as_ref())?;
     work.say_injections();
+    work.say_unverified();
     let before = store
         .asked()?
         .into_iter()

@@ -126,19 +126,26 @@ impl Work<'_> {
             })
             .collect();
         let parts = &self.session.asked()[0].spec.view;
-        let mut questions = Vec::new();
+        let mut shown = Vec::new();
         for arm in &plan.body.arms {
             for task in suite.tasks.iter().take(GUESSES) {
-                let Some(stored) = store.trial(&arm.id, &task.id, 0)? else {
-                    continue;
-                };
-                let Some(shown) = side(&stored) else { continue };
-                let seen = view(parts, shown.trace, task);
-                let blinded = self.session.blinder().blind(seen, &shown.trial.id);
-                let id = shown.trial.id.as_str();
-                let request = audit::request(&blinded.view, &suspects, plan.body.seed, id);
-                questions.push((arm.id.clone(), request));
+                shown.push((arm.id.clone(), task));
             }
+        }
+        // Arm by arm, the order of asking would say what the judge is to guess.
+        let order = plan.body.seed.child("judge/audit");
+        order.stream().shuffle(&mut shown);
+        let mut questions = Vec::new();
+        for (arm, task) in shown {
+            let Some(stored) = store.trial(&arm, &task.id, 0)? else {
+                continue;
+            };
+            let Some(side) = side(&stored) else { continue };
+            let seen = view(parts, side.trace, task);
+            let blinded = self.session.blinder().blind(seen, &side.trial.id);
+            let id = side.trial.id.as_str();
+            let request = audit::request(&blinded.view, &suspects, plan.body.seed, id);
+            questions.push((arm, request));
         }
         let chats: Vec<ChatRequest> = questions.iter().map(|(_, q)| chat(&q.messages)).collect();
         let replies = say(self.asked, &chats)?;
@@ -167,6 +174,22 @@ impl Work<'_> {
             );
             self.say("injection_suspected", &text);
         }
+    }
+
+    /// A reply that names no model may be anybody's.
+    pub(super) fn say_unverified(&mut self) {
+        let unnamed = self.found.asking.model_unverified;
+        let asked = self.found.asking.questions;
+        let text = match unnamed {
+            0 => return,
+            _ if unnamed == asked => format!(
+                "no reply at all names a model ({asked} questions): whether the pinned one answered is not verified"
+            ),
+            _ => format!(
+                "{unnamed} of {asked} replies name no model: whether the pinned one gave them is not verified"
+            ),
+        };
+        self.say("model_unverified", &text);
     }
 
     pub(super) fn say(&mut self, code: &str, text: &str) {

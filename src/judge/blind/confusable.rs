@@ -6,31 +6,31 @@
 
 /// Letters by what they look like, one string per Latin letter.
 const LOOKALIKES: [(char, &str); 26] = [
-    ('a', "аɑαᴀΑꭺᎪ"),
+    ('a', "ɐаɑαᴀΑꭺᎪ"),
     ('b', "ВвЬьβΒʙᏴɓᏼ"),
-    ('c', "сСᴄϲᏟꮯ"),
+    ('c', "ɔсСᴄϲᏟꮯ"),
     ('d', "ԁᴅɗᎠđꭰ"),
-    ('e', "еЕҽєΕεᴇᎬꭼ"),
-    ('f', "ƒϝꜰꞙ"),
-    ('g', "ɡցԍԌɢᏀɠꮐ"),
-    ('h', "һҺнНհΗʜᎻħꮋ"),
-    ('i', "іІıΙιɩɪӏӀᎥℹꙇ"),
-    ('j', "јЈϳᴊᎫ"),
-    ('k', "кКκΚᴋᏦƙ"),
+    ('e', "ǝеЕҽєΕεᴇᎬꭼ"),
+    ('f', "ɟƒϝꜰꞙ"),
+    ('g', "ƃɡցԍԌɢᏀɠꮐ"),
+    ('h', "ɥһҺнНհΗʜᎻħꮋ"),
+    ('i', "ᴉіІıΙιɩɪӏӀᎥℹꙇ"),
+    ('j', "ɾјЈϳᴊᎫ"),
+    ('k', "ʞкКκΚᴋᏦƙ"),
     ('l', "ʟłⅼᏞ∣ꮮ"),
-    ('m', "мМΜᴍᎷꮇ"),
+    ('m', "ʍмМΜᴍᎷꮇ"),
     ('n', "ոΝηɴпꞑ"),
     ('o', "оОοΟσօᴏøօ०"),
     ('p', "рРρΡᴘᏢƥꮲ"),
     ('q', "ԛգզꞯ"),
-    ('r', "гᴦʀꭱᎡ"),
+    ('r', "ɹгᴦʀꭱᎡ"),
     ('s', "ѕЅꜱʂᏚꮪ"),
-    ('t', "тТτΤᴛᎢŧƭꭲ"),
+    ('t', "ʇтТτΤᴛᎢŧƭꭲ"),
     ('u', "υսμʋᴜꞟ"),
-    ('v', "νѵѴᴠᏙ"),
+    ('v', "ʌνѵѴᴠᏙ"),
     ('w', "ԝԜωɯᴡᎳ"),
     ('x', "хХχΧ×"),
-    ('y', "уУүγΥʏ"),
+    ('y', "ʎуУүγΥʏ"),
     ('z', "ᴢΖᏃʐ"),
 ];
 
@@ -43,7 +43,7 @@ pub(super) fn skeleton(letter: char) -> char {
     if matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2043}') {
         return '-';
     }
-    if let Some(latin) = boxed(letter) {
+    if let Some(latin) = boxed(letter).or_else(|| braille(letter)) {
         return latin;
     }
     let found = LOOKALIKES
@@ -51,6 +51,13 @@ pub(super) fn skeleton(letter: char) -> char {
         .find(|(_, like)| like.contains(letter))
         .map(|(latin, _)| *latin);
     found.unwrap_or_else(|| letter.to_lowercase().next().unwrap_or(letter))
+}
+
+/// Letters of Braille.
+fn braille(letter: char) -> Option<char> {
+    const LETTERS: &str = "⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵";
+    let at = LETTERS.chars().position(|c| c == letter)?;
+    char::from_digit(u32::try_from(at).ok()? + 10, 36)
 }
 
 /// Letters in boxes and flags, and the invisible letters of tags, which models read and people do not.

@@ -1,9 +1,13 @@
-//! Words that are another text in base64 or hexadecimal digits.
+//! Words that are another text in base64, base32 or hexadecimal digits, over several lines too.
+
+use std::ops::Range;
 
 /// Shorter tokens are words.
 const SHORTEST: usize = 4;
 /// Longer ones are files, and no name is looked for in them.
-const LONGEST: usize = 4096;
+const LONGEST: usize = 1 << 16;
+/// A text is encoded at most so many times.
+const DEPTH: usize = 3;
 
 /// A token and what it says.
 pub(super) struct Encoded {
@@ -17,29 +21,80 @@ pub(super) struct Encoded {
 
 /// Every token of a text that decodes to readable text.
 pub(super) fn encoded(text: &str) -> Vec<Encoded> {
-    let bytes = text.as_bytes();
+    let tokens = tokens(text.as_bytes());
+    let mut found: Vec<Encoded> = tokens
+        .iter()
+        .flat_map(|token| decoded(&text.as_bytes()[token.clone()], token, DEPTH))
+        .collect();
+    for lines in blocks(text.as_bytes(), &tokens) {
+        let joined: Vec<u8> = lines
+            .iter()
+            .flat_map(|line| &text.as_bytes()[line.clone()])
+            .copied()
+            .collect();
+        let all = lines[0].start..lines[lines.len() - 1].end;
+        found.extend(decoded(&joined, &all, DEPTH));
+    }
+    found
+}
+
+/// Runs of letters of base64, their padding included.
+fn tokens(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = vec![];
     let mut at = 0;
     while at < bytes.len() {
-        let run = bytes[at..]
-            .iter()
-            .take_while(|b| value(**b).is_some())
-            .count();
-        let padding = bytes[at + run..]
-            .iter()
-            .take(2)
-            .take_while(|b| **b == b'=')
-            .count();
-        if (SHORTEST..=LONGEST).contains(&run) {
-            let token = &bytes[at..at + run];
-            let decoded = [hexadecimal(token), base64(token)];
-            found.extend(decoded.into_iter().flatten().map(|decoded| Encoded {
-                start: at,
-                end: at + run + padding,
-                decoded,
-            }));
+        let rest = &bytes[at..];
+        let run = rest.iter().take_while(|b| value(**b).is_some()).count();
+        let padding = rest[run..].iter().take(6).take_while(|b| **b == b'=');
+        let end = at + run + padding.count();
+        if run > 0 && end - at >= SHORTEST {
+            found.push(at..end);
         }
-        at += run + padding.max(usize::from(run == 0));
+        at = end.max(at + 1);
+    }
+    found
+}
+
+/// Tokens of one length on lines that follow each other, and the shorter one at their end.
+fn blocks(bytes: &[u8], tokens: &[Range<usize>]) -> Vec<Vec<Range<usize>>> {
+    let mut found: Vec<Vec<Range<usize>>> = vec![];
+    for token in tokens {
+        let follows = |block: &&mut Vec<Range<usize>>| {
+            let (first, last) = (&block[0], &block[block.len() - 1]);
+            let between = &bytes[last.end..token.start];
+            let broken = matches!(between, b"\n" | b"\r\n" | b"\\n" | b" " | b"\n ");
+            broken && last.len() == first.len() && token.len() <= first.len()
+        };
+        match found.last_mut().filter(follows) {
+            Some(block) => block.push(token.clone()),
+            None => found.push(vec![token.clone()]),
+        }
+    }
+    found.retain(|block| block.len() > 1);
+    found
+}
+
+/// What a token says, and what that says if it is encoded too.
+fn decoded(token: &[u8], place: &Range<usize>, depth: usize) -> Vec<Encoded> {
+    let end = token
+        .iter()
+        .rposition(|b| *b != b'=')
+        .map_or(0, |at| at + 1);
+    let token = &token[..end];
+    if !(SHORTEST..=LONGEST).contains(&token.len()) {
+        return vec![];
+    }
+    let readings = [hexadecimal(token), base64(token), base32(token)];
+    let mut found = vec![];
+    for decoded in readings.into_iter().flatten() {
+        if depth > 1 && tokens(decoded.as_bytes()).first() == Some(&(0..decoded.len())) {
+            found.extend(self::decoded(decoded.as_bytes(), place, depth - 1));
+        }
+        found.push(Encoded {
+            start: place.start,
+            end: place.end,
+            decoded,
+        });
     }
     found
 }
@@ -70,6 +125,25 @@ fn base64(token: &[u8]) -> Option<String> {
         bits <<= 6 * (4 - chunk.len());
         let bytes = bits.to_be_bytes();
         out.extend(&bytes[1..chunk.len()]);
+    }
+    readable(out)
+}
+
+fn base32(token: &[u8]) -> Option<String> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a'),
+        b'2'..=b'7' => Some(byte - b'2' + 26),
+        _ => None,
+    };
+    let mut out = Vec::with_capacity(token.len() * 5 / 8);
+    for chunk in token.chunks(8) {
+        let mut bits = 0u64;
+        for &byte in chunk {
+            bits = (bits << 5) | u64::from(value(byte)?);
+        }
+        bits <<= 5 * (8 - chunk.len());
+        out.extend(&bits.to_be_bytes()[3..3 + chunk.len() * 5 / 8]);
     }
     readable(out)
 }
@@ -105,6 +179,9 @@ mod tests {
         };
         assert_eq!(texts("say R1BULTQ= now"), ["GPT-4"]);
         assert_eq!(texts("436c61756465"), ["Claude"]);
+        assert!(texts("INWGC5LEMU======").contains(&"Claude".to_owned()));
+        assert!(texts("UTJ4aGRXUmw=").contains(&"Claude".to_owned()));
+        assert!(texts("SSBhbSBD\nbGF1ZGUg\nMw==").contains(&"I am Claude 3".to_owned()));
         assert!(texts("a b\u{e4}c").is_empty());
     }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::around::{begins, tail, word_around};
 use super::encoded::encoded;
 use super::fold::{Unit, fold, fold_decoded};
-use super::lists::{ANNOUNCING, MAKING};
-use super::names::{Name, Names};
-use super::spelling::{begins, class, spell, tail};
+use super::meant::{Spelled, meant};
+use super::misspelled;
+use super::names::{Freedom, Name, Names};
+use super::spelling::{spell, stand_ins};
+use super::streams::{Stream, streams};
 
 /// A name in a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,27 +26,51 @@ pub(super) struct Hit {
 #[derive(Clone, Debug)]
 pub(super) struct Finder {
     names: Names,
+    /// Names by their first letter and what passes for it.
     by_first: HashMap<char, Vec<usize>>,
-}
-
-/// A run of units that spell a name.
-#[derive(Clone, Copy)]
-struct Spelled {
-    first: usize,
-    /// One past the last unit.
-    end: usize,
-    name: usize,
-    ordinary: bool,
+    /// Names by their first two letters and what passes for them.
+    by_two: HashMap<(char, char), Vec<usize>>,
+    /// Names of which a word with one wrong letter is one too.
+    misspelt: Vec<usize>,
 }
 
 impl Finder {
-    /// Sorts the names by their first letter.
+    /// Sorts the names by their first letters.
     pub fn new(names: Names) -> Self {
         let mut by_first: HashMap<char, Vec<usize>> = HashMap::new();
+        let mut by_two: HashMap<(char, char), Vec<usize>> = HashMap::new();
+        let signs = |letter: char| {
+            [letter]
+                .into_iter()
+                .chain(stand_ins(letter).iter().copied())
+        };
         for (at, name) in names.all.iter().enumerate() {
-            by_first.entry(class(name.letters[0])).or_default().push(at);
+            for first in signs(name.letters[0]) {
+                by_first.entry(first).or_default().push(at);
+                for second in name.letters.get(1).into_iter().flat_map(|c| signs(*c)) {
+                    by_two.entry((first, second)).or_default().push(at);
+                }
+            }
         }
-        Self { names, by_first }
+        let misspelt = (0..names.all.len())
+            .filter(|at| misspelled::may_be(&names.all[*at]))
+            .collect();
+        Self {
+            names,
+            by_first,
+            by_two,
+            misspelt,
+        }
+    }
+
+    /// Names that may begin with two letters; the second counts where it is one, and not the first again.
+    fn candidates(&self, units: &[Unit], first: usize) -> &[usize] {
+        let c = units[first].c;
+        let found = match units.get(first + 1).map(|u| u.c) {
+            Some(next) if next.is_alphanumeric() && next != c => self.by_two.get(&(c, next)),
+            _ => self.by_first.get(&c),
+        };
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// A name by its place.
@@ -53,9 +80,13 @@ impl Finder {
 
     /// Every name in a text, in order and without overlaps; names side by side are one hit.
     pub fn find(&self, text: &str) -> Vec<Hit> {
-        let mut hits = self.in_units(&fold(text));
+        let folded = fold(text);
+        let mut hits = self.in_units(&folded);
+        hits.extend(self.in_words(&folded));
+        hits.extend(self.in_streams(&folded));
         if let Some(units) = fold_decoded(text) {
             hits.extend(self.in_units(&units));
+            hits.extend(self.in_streams(&units));
         }
         for token in encoded(text) {
             if let Some(hit) = self.in_units(&fold(&token.decoded)).first() {
@@ -67,6 +98,72 @@ impl Finder {
             }
         }
         merged(hits, text)
+    }
+
+    /// Words that are a name but for one letter.
+    fn in_words(&self, units: &[Unit]) -> Vec<Hit> {
+        let words = misspelled::words(units);
+        let hit = |(first, end): (usize, usize)| {
+            let name = *self
+                .misspelt
+                .iter()
+                .find(|at| misspelled::is(&self.names.all[**at], &units[first..end]))?;
+            Some(Hit {
+                start: units[first].start,
+                end: units[end - 1].end,
+                name,
+            })
+        };
+        match self.misspelt.is_empty() {
+            true => vec![],
+            false => words.into_iter().filter_map(hit).collect(),
+        }
+    }
+
+    fn in_streams(&self, units: &[Unit]) -> Vec<Hit> {
+        let streams = streams(units);
+        streams.iter().flat_map(|s| self.in_stream(s)).collect()
+    }
+
+    /// Names that the letters of a stream spell, one after another.
+    fn in_stream(&self, stream: &Stream) -> Vec<Hit> {
+        let mut hits = vec![];
+        let mut at = 0;
+        while at < stream.units.len() {
+            let Some((name, length)) = self.streamed_at(stream, at) else {
+                at += 1;
+                continue;
+            };
+            let run = &stream.units[at..at + length];
+            let hit = |piece: &[Unit]| Hit {
+                start: piece[0].start,
+                end: piece[piece.len() - 1].end,
+                name,
+            };
+            match stream.each {
+                true => hits.extend(run.chunks(1).map(hit)),
+                false => hits.push(hit(run)),
+            }
+            at += length;
+        }
+        hits
+    }
+
+    /// The longest name that the letters from a place on spell.
+    fn streamed_at(&self, stream: &Stream, at: usize) -> Option<(usize, usize)> {
+        let rest = &stream.units[at..];
+        let next = rest.get(1)?.c;
+        let candidates = self.by_two.get(&(rest[0].c, next))?;
+        let spelled = candidates.iter().copied().filter(|&place| {
+            let name = &self.names.all[place];
+            let looked_for = !name.ordinary && name.freedom != Freedom::Exact;
+            let letters = &name.letters;
+            let same =
+                || rest.len() >= letters.len() && letters.iter().zip(rest).all(|(l, u)| *l == u.c);
+            looked_for && letters.len() >= stream.least && same()
+        });
+        let place = spelled.max_by_key(|&place| self.names.all[place].letters.len())?;
+        Some((place, self.names.all[place].letters.len()))
     }
 
     fn in_units(&self, units: &[Unit]) -> Vec<Hit> {
@@ -92,15 +189,17 @@ impl Finder {
             .collect()
     }
 
-    /// The longest name that begins at a unit; a certain one before an ordinary word.
+    /// The longest name that begins at a unit, with the word around it; a certain one before an ordinary
+    /// word.
     fn spelled_at(&self, units: &[Unit], first: usize) -> Option<Spelled> {
-        if !begins(units, first) {
-            return None;
-        }
-        let candidates = self.by_first.get(&class(units[first].c))?;
-        let found = candidates.iter().filter_map(|&name| {
+        let begun = begins(units, first);
+        let found = self.candidates(units, first).iter().filter_map(|&name| {
             let known = &self.names.all[name];
+            if !(begun || known.inside || known.glued) {
+                return None;
+            }
             let end = spell(known, units, first)?;
+            let (first, end) = word_around(known, units, first, end)?;
             let (end, joined) = tail(known.tail, units, end);
             let ordinary = known.ordinary && !joined;
             Some(Spelled {
@@ -114,57 +213,6 @@ impl Finder {
     }
 }
 
-/// The spelled names that are meant as names: all certain ones, and ordinary words in their company.
-fn meant(spelled: &[Spelled], units: &[Unit]) -> Vec<Spelled> {
-    let near = |a: usize, b: usize| {
-        a <= b && b - a <= 2 && units[a..b].iter().all(|u| !u.c.is_alphanumeric())
-    };
-    let mut kept: Vec<Spelled> = spelled.iter().filter(|s| !s.ordinary).copied().collect();
-    let mut open: Vec<Spelled> = spelled.iter().filter(|s| s.ordinary).copied().collect();
-    loop {
-        let (found, rest): (Vec<Spelled>, Vec<Spelled>) = open.into_iter().partition(|s| {
-            let beside = |k: &Spelled| near(k.end, s.first) || near(s.end, k.first);
-            announced(units, s.first) || answers(units, s.end) || kept.iter().any(beside)
-        });
-        if found.is_empty() {
-            return kept;
-        }
-        kept.extend(found);
-        open = rest;
-    }
-}
-
-/// Whether somebody says before this place who he is or who made him.
-fn announced(units: &[Unit], first: usize) -> bool {
-    let from = first.saturating_sub(60);
-    let text: String = units[from..first].iter().map(|u| u.c).collect();
-    let clause = text
-        .rsplit(['.', '!', '?', '\n'])
-        .next()
-        .unwrap_or_default();
-    let articles = ["a", "an", "the", "version", "of"];
-    let mut words = clause
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|w| !w.is_empty() && !articles.contains(w))
-        .rev();
-    match words.next() {
-        Some("is") => matches!(words.next(), Some("this" | "name" | "model" | "here")),
-        Some("by") => words.next().is_some_and(|verb| MAKING.contains(&verb)),
-        Some(word) => ANNOUNCING.contains(&word),
-        None => false,
-    }
-}
-
-/// Whether somebody says after this place that it is he who speaks.
-fn answers(units: &[Unit], end: usize) -> bool {
-    let rest = units[end..].iter().map(|u| u.c);
-    let word: String = rest
-        .skip_while(|c| *c == ' ')
-        .take_while(|c| c.is_alphabetic())
-        .collect();
-    matches!(word.as_str(), "here" | "speaking")
-}
-
 /// Hits in order, overlapping and neighbouring ones joined; a joined hit bears the name of the longest.
 fn merged(mut hits: Vec<Hit>, text: &str) -> Vec<Hit> {
     hits.sort();
@@ -175,8 +223,10 @@ fn merged(mut hits: Vec<Hit>, text: &str) -> Vec<Hit> {
             continue;
         };
         let between = text.get(last.end..hit.start).unwrap_or_default();
-        let beside = hit.start <= last.end
-            || (between.len() <= 2 && between.chars().all(|c| matches!(c, ' ' | '-' | '/' | '_')));
+        // Letter by letter on lines of their own, masks would tell how long the name is.
+        let again = last.name == hit.name;
+        let joint = |c: char| matches!(c, ' ' | '-' | '/' | '_') || (again && c.is_whitespace());
+        let beside = hit.start <= last.end || (between.len() <= 2 && between.chars().all(joint));
         if beside {
             if hit.end - hit.start > last.end - last.start {
                 last.name = hit.name;

@@ -3,31 +3,48 @@
 //! A judge that knows whom it judges judges the name. What is shown of a trial has no arm, usage, time or
 //! id to begin with ([`crate::judge::view`]); here names are taken out of its texts: those of the arms
 //! (names, model ids and their parts, hosts), of vendors and model families, and of the judge's own
-//! list. They are found as whole words in any case, in the plural and the possessive, in look-alike
-//! letters, with invisible characters between, spaced or broken, escaped (JSON, HTML, URL) or encoded
-//! (base64, hexadecimal). All become the same mask, so that nothing tells one name from another.
+//! list. They are found in any case, in the plural and the possessive, in look-alike letters, with
+//! invisible characters between, spaced or broken, escaped (JSON, HTML, URL), encoded (base64, base32,
+//! hexadecimal, numbers, Morse, radio alphabet), turned around (backward, shifted in the alphabet), spelt
+//! out, as first letters of words and lines, and, if long, with a letter wrong. All become the same
+//! mask, so that nothing tells one name from another.
+//!
+//! Where: a name of the arms of five letters or more that is no ordinary word is found within words too,
+//! and the whole word goes; of known vendors and families one of six; a shorter one where it is glued to a
+//! word such as `the` and `bot`; an ordinary word only as a whole word. Ordinary are the words of a list
+//! of stems that are common in English and technical texts, and what endings make of them.
 //!
 //! What this costs: where an arm is called by an ordinary word, that word is hidden everywhere, for all
-//! arms alike (of a model id, `large`, `pro` and the like only as a part of the whole id); people called Claude and the sign Gemini are hidden too; words that name a model only now
-//! and then (`grok`, `nova`, `apple`, `mini`, `opus`) are hidden only after "I am" or "made by", with a
-//! version joined to them, or beside another name, unless an arm bears them. What style gives away no
-//! scrubbing hides: that is what the audit ([`crate::judge::audit`]) measures.
+//! arms alike (of a model id, `large`, `pro` and the like only as a part of the whole id); people called
+//! Claude and the sign Gemini are hidden too; words that name a model only now and then (`grok`, `nova`,
+//! `apple`, `mini`, `opus`) are hidden only after "I am" or "made by", with a version joined to them, or
+//! beside another name, unless an arm bears them. What style gives away, a name split over two messages, or
+//! one respelt by sound no scrubbing hides: that is what the audit ([`crate::judge::audit`]) measures.
 
+mod around;
+mod ciphers;
 mod confusable;
 mod encoded;
 mod finder;
 mod fold;
+#[cfg(test)]
+mod forms;
+mod gap;
 mod hidden;
 mod ids;
 mod lists;
+mod meant;
+mod misspelled;
 mod names;
 mod of_arms;
+mod ordinary;
 mod scrub;
 mod spelling;
+mod streams;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::judge) use fold::fold;
+pub(in crate::judge) use fold::{Unit, fold};
 pub use hidden::{HiddenCount, HiddenRow};
 pub use ids::without_runtime_keys;
 pub use names::NameKind;
@@ -153,15 +170,22 @@ impl Blinder {
     }
 }
 
-/// What a request calls an output in place of its ids, for example `K4`: from the judge's pin, the trial
-/// and the seed.
-pub fn code(pin: &Digest, trial: &TrialId, seed: u64) -> String {
-    let digest = Digest::of_parts(&["code", pin.as_str(), trial.as_str(), &seed.to_string()]);
-    let bits = u64::from_str_radix(&digest.as_str()[..12], 16).unwrap_or_default();
+/// What one request calls an output in place of its ids, for example `K4R0T7A2M9`: from the judge's pin,
+/// the trial, what tells this request from others about it (repeat, order), and the seed.
+pub fn code(pin: &Digest, trial: &TrialId, request: &str, seed: u64) -> String {
     // Letters that are not mistaken for digits.
     const LETTERS: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZ";
-    let letter = char::from(LETTERS[(bits % 24) as usize]);
-    format!("{letter}{}", 1 + bits / 24 % 999)
+    const PAIRS: usize = 5;
+    let seed = seed.to_string();
+    let digest = Digest::of_parts(&["code", pin.as_str(), trial.as_str(), request, &seed]);
+    let mut bits = u64::from_str_radix(&digest.as_str()[..16], 16).unwrap_or_default();
+    let mut code = String::with_capacity(2 * PAIRS);
+    for _ in 0..PAIRS {
+        code.push(char::from(LETTERS[(bits % 24) as usize]));
+        code.push(char::from(b'0' + (bits / 24 % 10) as u8));
+        bits /= 240;
+    }
+    code
 }
 
 /// What a view of our own making says of its task.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::ciphers::{Cipher, ciphers, shifts};
 use super::fold::fold;
 use super::lists::{FAMILIES, ORDINARY_FAMILIES, ORDINARY_VENDORS, VENDORS};
 use super::of_arms::{is_family, of_arm, words};
+use super::ordinary::is_ordinary;
 use crate::base::Result;
 use crate::model::arm::Arm;
 use crate::model::judge::Judge;
@@ -43,9 +45,9 @@ impl NameKind {
 /// How freely a name may be written and still be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Freedom {
-    /// As it is, and every letter apart (`G P T`).
+    /// As it is, broken by signs (`G-PT`), and every letter apart (`G P T`).
     Apart,
-    /// Also broken anywhere (`Clau-de`) and with digits for letters (`cl4ude`).
+    /// Also broken anywhere (`Clau de`), with digits for letters (`cl4ude`) and letters doubled.
     Loose,
     /// As it is only: short, or mixed of letters and digits.
     Exact,
@@ -79,7 +81,20 @@ pub(super) struct Name {
     pub ordinary: bool,
     /// Which versions and variants after it belong to it.
     pub tail: Tail,
+    /// Whether it is hidden within a word too, with the word around it: it is long and no ordinary word.
+    pub inside: bool,
+    /// Whether it may be glued to words such as `the` and `bot`: it is no ordinary word.
+    pub glued: bool,
+    /// Whether it comes from the arms file or the judge's list, and not from the lists of known names.
+    pub given: bool,
 }
+
+/// Fewest letters of a name of the arms that is hidden within words.
+const INSIDE: usize = 5;
+/// The same for known names, which are shorter parts of more words.
+const KNOWN_INSIDE: usize = 6;
+/// Fewest letters of a name that is looked for written backward and the like.
+const CIPHERED: usize = 5;
 
 /// Everything that is hidden.
 #[derive(Clone, Debug, Default)]
@@ -127,11 +142,44 @@ impl Names {
                 names.add(name, kind, freedom, ordinary);
             }
         }
-        let mut all: Vec<Name> = names.by_letters.into_values().collect();
+        let plain: Vec<Name> = names.by_letters.into_values().collect();
+        let mut all: Vec<Name> = plain.iter().flat_map(Name::turned).collect();
+        all.extend(plain);
         // Longer names first, so that at one place the longest is found.
         all.sort_by(|a, b| (b.letters.len(), &a.shown).cmp(&(a.letters.len(), &b.shown)));
         Ok(Self { all })
     }
+}
+
+impl Name {
+    /// The name written backward and the like, where that is no ordinary word.
+    fn turned(&self) -> Vec<Self> {
+        let long = alphabetic(&self.letters) >= CIPHERED;
+        if self.ordinary || self.freedom != Freedom::Loose || !long {
+            return vec![];
+        }
+        let other = |cipher: Cipher| Self {
+            letters: cipher.letters,
+            own_gap: cipher.own_gap,
+            tail: Tail::None,
+            // Halves of a word that is written backward are words too often: `a mall`.
+            freedom: Freedom::Apart,
+            inside: self.letters.len() >= KNOWN_INSIDE,
+            ..self.clone()
+        };
+        let word = |name: &Self| is_ordinary(&name.letters.iter().collect::<String>());
+        let mut ciphers = ciphers(&self.letters, &self.own_gap);
+        if self.given && self.letters.len() > KNOWN_INSIDE {
+            ciphers.extend(shifts(&self.letters, &self.own_gap));
+        }
+        let all = ciphers.into_iter().map(other);
+        all.filter(|name| name.letters != self.letters && !word(name))
+            .collect()
+    }
+}
+
+fn alphabetic(letters: &[char]) -> usize {
+    letters.iter().filter(|c| c.is_alphabetic()).count()
 }
 
 fn scrub_lists(judge: &Judge) -> Vec<&str> {
@@ -166,7 +214,7 @@ impl Collector {
         }
         let freedom = match letters.len() {
             0..3 => Freedom::Exact,
-            3..5 if freedom == Freedom::Loose => Freedom::Apart,
+            3..=4 if freedom == Freedom::Loose => Freedom::Apart,
             _ => freedom,
         };
         let of_arm = matches!(kind, NameKind::Arm | NameKind::Model);
@@ -176,7 +224,14 @@ impl Collector {
             true => Tail::Joined,
             false => Tail::None,
         };
+        let given = !matches!(kind, NameKind::Vendor | NameKind::Family);
+        let word = given && is_ordinary(&letters.iter().collect::<String>());
+        let glued = !ordinary && !word;
+        let least = if given { INSIDE } else { KNOWN_INSIDE };
         let name = Name {
+            inside: glued && freedom == Freedom::Loose && alphabetic(&letters) >= least,
+            glued: glued && freedom != Freedom::Exact && alphabetic(&letters) >= 3,
+            given,
             shown: shown.to_owned(),
             kind,
             freedom,
@@ -191,6 +246,9 @@ impl Collector {
             .or_insert_with(|| name.clone());
         merged.ordinary &= ordinary;
         merged.tail = merged.tail.max(name.tail);
+        merged.inside |= name.inside;
+        merged.glued |= name.glued;
+        merged.given |= name.given;
         if merged.freedom == Freedom::Exact || freedom == Freedom::Loose {
             merged.freedom = freedom;
         }

@@ -2,6 +2,7 @@
 
 use super::lists::{BEHIND, FAMILIES, GENERIC, ORDINARY_FAMILIES};
 use super::names::{Collector, Freedom, NameKind};
+use super::ordinary::is_ordinary;
 use crate::base::{Error, Result};
 use crate::model::arm::{Arm, ArmSpec};
 
@@ -18,13 +19,16 @@ pub(super) fn of_arm(arm: &Arm, names: &mut Collector) -> Result<()> {
             .hint("give the arm a name of three letters or more that is no word of the tasks"));
     }
     names.add(id, NameKind::Arm, Freedom::Loose, false);
+    stem(id, NameKind::Arm, names);
     for word in words(id).filter(|w| !is_generic(w)) {
         vendors_behind(word, names);
-        if is_family(word) {
-            names.add(word, NameKind::Arm, Freedom::Loose, false);
-        } else if word.chars().count() >= FEWEST_LETTERS {
-            // `refund-expert` must not hide every refund: a part of a name is one only where it is meant.
-            names.add(word, NameKind::Arm, Freedom::Exact, true);
+        for word in [word, without_version(word)] {
+            if is_family(word) || is_distinctive(word) {
+                names.add(word, NameKind::Arm, Freedom::Loose, false);
+            } else if word.chars().count() >= FEWEST_LETTERS {
+                // `refund-expert` must not hide every refund: a part of a name is one only where it is meant.
+                names.add(word, NameKind::Arm, Freedom::Exact, true);
+            }
         }
     }
     if let Some(model) = arm.model() {
@@ -35,7 +39,7 @@ pub(super) fn of_arm(arm: &Arm, names: &mut Collector) -> Result<()> {
         if let Some(variable) = &chat.api_key_env {
             names.add(variable, NameKind::Host, Freedom::Apart, false);
             for word in words(variable).filter(|w| w.len() >= 3 && !is_generic(w)) {
-                names.add(word, NameKind::Host, Freedom::Apart, false);
+                names.add(word, NameKind::Host, freedom(word), false);
             }
         }
     }
@@ -48,21 +52,15 @@ fn of_model(model: &str, names: &mut Collector) {
         let ours = words(part).any(|w| !is_generic(w) && !is_size(w));
         if ours && part.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST_LETTERS {
             names.add(part, NameKind::Model, Freedom::Loose, false);
+            stem(part, NameKind::Model, names);
         }
     }
     for word in words(model).filter(|w| !is_generic(w)) {
         vendors_behind(word, names);
-        // `Llama3` is a family with a version joined to it.
-        let family = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'v');
-        for word in [word, family] {
+        for word in [word, without_version(word)] {
             let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-            let freedom = if is_family(word) {
-                Freedom::Loose
-            } else {
-                Freedom::Apart
-            };
             if letters >= 3 {
-                names.add(word, NameKind::Model, freedom, false);
+                names.add(word, NameKind::Model, freedom(word), false);
             } else if letters > 0 && letters < word.chars().count() && !is_size(word) {
                 names.add(word, NameKind::Model, Freedom::Exact, false);
             }
@@ -83,12 +81,42 @@ fn of_host(url: &str, names: &mut Collector) {
     for label in words(host).filter(|w| !is_generic(w)) {
         vendors_behind(label, names);
         if label.chars().filter(|c| c.is_alphabetic()).count() >= 3 {
-            names.add(label, NameKind::Host, Freedom::Apart, false);
+            names.add(label, NameKind::Host, freedom(label), false);
         }
     }
     let labels = host.split('.');
     for label in labels.filter(|l| l.contains('-') && l.len() >= 5) {
         names.add(label, NameKind::Host, Freedom::Loose, false);
+    }
+}
+
+/// The beginning of a name before its size, version or variant: `zyxw-mega` of `zyxw-mega-2`.
+fn stem(name: &str, kind: NameKind, names: &mut Collector) {
+    let said = |word: &str| !is_generic(word) && !is_size(word);
+    let stem: Vec<&str> = words(name).take_while(|word| said(word)).collect();
+    let shorter = stem.len() > 1 && stem.len() < words(name).count();
+    let stem = stem.join("-");
+    let letters = stem.chars().filter(|c| c.is_alphabetic()).count();
+    if shorter && letters >= FEWEST_LETTERS {
+        names.add(&stem, kind, Freedom::Loose, false);
+    }
+}
+
+/// `Llama3` is a family with a version joined to it.
+fn without_version(word: &str) -> &str {
+    word.trim_end_matches(|c: char| c.is_ascii_digit() || c == 'v')
+}
+
+/// A word of a name that no ordinary text holds is looked for as the whole name is.
+fn is_distinctive(word: &str) -> bool {
+    let word = word.to_lowercase();
+    word.chars().filter(|c| c.is_alphabetic()).count() >= FEWEST_LETTERS && !is_ordinary(&word)
+}
+
+fn freedom(word: &str) -> Freedom {
+    match is_family(word) || is_distinctive(word) {
+        true => Freedom::Loose,
+        false => Freedom::Apart,
     }
 }
 

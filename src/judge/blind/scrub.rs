@@ -40,6 +40,8 @@ pub struct Scrubbed {
     pub text: String,
     /// What was replaced, in order and without overlaps.
     pub edits: Vec<Edit>,
+    /// First byte of the mask of each edit in the text.
+    masks: Vec<usize>,
 }
 
 impl Scrubbed {
@@ -91,9 +93,11 @@ impl Scrubbed {
             }
         }
         let mut text = String::with_capacity(original.len());
+        let mut masks = Vec::with_capacity(merged.len());
         let mut at = 0;
         for edit in &merged {
             text.push_str(&original[at..edit.start]);
+            masks.push(text.len());
             text.push_str(edit.mask());
             at = edit.end;
         }
@@ -101,6 +105,7 @@ impl Scrubbed {
         Self {
             text,
             edits: merged,
+            masks,
         }
     }
 
@@ -120,36 +125,30 @@ impl Scrubbed {
     }
 
     fn walk(&self, at: usize, inside: impl Fn(&Edit, usize) -> usize) -> usize {
-        let (mut shown, mut original) = (0, 0);
-        for edit in &self.edits {
-            let begins = shown + (edit.start - original);
-            if at < begins {
-                break;
-            }
-            let mask = edit.mask().len();
-            if at < begins + mask {
-                return inside(edit, at - begins);
-            }
-            (shown, original) = (begins + mask, edit.end);
+        let before = self.masks.partition_point(|mask| *mask <= at);
+        let Some(last) = before.checked_sub(1) else {
+            return at;
+        };
+        let (edit, mask) = (&self.edits[last], self.masks[last]);
+        let end = mask + edit.mask().len();
+        match at < end {
+            true => inside(edit, at - mask),
+            false => edit.end + (at - end),
         }
-        original + (at - shown)
     }
 
     /// The byte of this text at which a byte of the original is shown; a hidden byte is shown where its
     /// mask begins.
     pub fn shown(&self, at: usize) -> usize {
-        let (mut shown, mut original) = (0, 0);
-        for edit in &self.edits {
-            if at < edit.start {
-                break;
-            }
-            let begins = shown + (edit.start - original);
-            if at < edit.end {
-                return begins;
-            }
-            (shown, original) = (begins + edit.mask().len(), edit.end);
+        let before = self.edits.partition_point(|edit| edit.start <= at);
+        let Some(last) = before.checked_sub(1) else {
+            return at;
+        };
+        let (edit, mask) = (&self.edits[last], self.masks[last]);
+        match at < edit.end {
+            true => mask,
+            false => mask + edit.mask().len() + (at - edit.end),
         }
-        shown + (at - original)
     }
 }
 

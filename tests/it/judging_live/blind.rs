@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{MODEL, OUTCOME, errs, json_of, judge, notice, recorded, said, talk};
 use crate::common::Place;
-use crate::live_common::Endpoint;
+use crate::live_common::{Endpoint, Raw, http};
 
 /// Ten ways to say who one is; the last three with names that only the arms file knows.
 const ANNOUNCEMENTS: [&str; 10] = [
@@ -156,7 +156,8 @@ fn the_audit_of_blinding_finds_what_leaks_and_only_that() {
 fn a_judge_of_an_arms_own_model_is_refused_or_said() {
     let place = Place::new();
     talk(&place, 2, OUTCOME, |_, i| format!("{i} grade: good"));
-    let own = "zephyrine-7b-chat";
+    // Other signs and another vendor do not make another model of it.
+    let own = "Models/Zephyrine_7B_Chat";
     let endpoint = Endpoint::with(
         &place,
         &errs(own, 1.0, 1.0),
@@ -197,6 +198,98 @@ fn the_order_of_asking_does_not_say_whose_turn_it_is() {
     let task = |i| json!({"id": format!("t{i}"), "input": {"user": "go"}}).to_string() + "\n";
     place.write("s/tasks.jsonl", (0..40).map(task).collect::<String>());
     place.expect(0, "run s --out run");
+    let guess = json!({"when": "found.record is defined", "say": json!({"guess": 1}).to_string()});
+    let turns = json!({"default": {"turns": [{"say": said("pass"), "cases": [guess]}]}});
+    let find = "find: '(?s)1\\. (?P<one>\\S+) .*Record:(?P<record>.*)'\n";
+    let endpoint = Endpoint::with(
+        &place,
+        &format!("  {MODEL}: {turns}\n{find}"),
+        &["--record", "asked.jsonl"],
+        &[],
+    );
+    let file = judge(&endpoint.url(), MODEL, "")
+        .replace("{{ evidence }}", "code {{ code }} of it\\n{{ evidence }}")
+        .replace("rubric:", "repeats: 2\nrubric:");
+    place.write("judge.yaml", file);
+    place.expect(
+        0,
+        "judge run --judge judge.yaml --concurrency 1 --audit-blinding",
+    );
+    let asked = recorded(&place, "asked.jsonl");
+    assert_eq!(asked.len(), 240);
+    let ones = |half: &[Value]| {
+        half.iter()
+            .filter(|b| b.to_string().contains("side one"))
+            .count()
+    };
+    // Verdicts with their repeats, then guesses: each arm is as often in the first half as in the last.
+    let (verdicts, guesses) = asked.split_at(160);
+    for questions in [verdicts, guesses] {
+        let half = questions.len() / 2;
+        let (first, last) = questions.split_at(half);
+        assert!(
+            (half / 4..=half * 3 / 4).contains(&ones(first)) && ones(first) + ones(last) == half,
+            "{} of {half}",
+            ones(first)
+        );
+    }
+    // No request bears the code or the fence of another, repeats included.
+    let all = |mark: &str| {
+        let one = |body: &Value| {
+            let text = body.to_string();
+            text.split_once(mark)
+                .map(|(_, rest)| rest[..10].to_owned())
+                .unwrap()
+        };
+        verdicts
+            .iter()
+            .map(one)
+            .collect::<std::collections::BTreeSet<String>>()
+    };
+    assert_eq!((all("code ").len(), all("<<<").len()), (160, 160));
+}
+
+/// Names that only the arms file knows, in forms that no list holds.
+#[test]
+fn names_in_any_form_do_not_reach_a_judge() {
+    let forms: [fn(&str) -> String; 20] = [
+        |n| format!("{} {}", &n[..4], &n[4..]),
+        |n| format!("{}-\n{}", &n[..5], &n[5..]),
+        |n| format!("{}**{}**", &n[..3], &n[3..]),
+        |n| format!("{}<b>{}</b>", &n[..4], &n[4..]),
+        |n| format!("\"\\\"{}\\\\t{}\\\"\"", &n[..2], &n[2..]),
+        |n| format!("the{n}"),
+        |n| format!("{n}bot"),
+        |n| format!("{n}{n}"),
+        |n| n.chars().rev().collect(),
+        |n| {
+            n.chars()
+                .map(|c| char::from(b'a' + (c as u8 - b'a' + 13) % 26))
+                .collect()
+        },
+        |n| n.chars().flat_map(|c| [c, c]).collect(),
+        |n| n.chars().map(|c| format!("{c}\n")).collect(),
+        |n| n.chars().map(|c| format!("{c} as in {c}xyz, ")).collect(),
+        |n| n.chars().map(|c| format!("{c}men ")).collect(),
+        |n| n.chars().map(|c| format!("{} ", c as u32)).collect(),
+        |n| n.chars().map(|c| format!("{:08b} ", c as u32)).collect(),
+        |n| n.chars().map(|c| format!("{c} -- ")).collect(),
+        |n| n.chars().map(|c| format!("&#{}", c as u32)).collect(),
+        |n| format!("{}x{}", &n[..4], &n[5..]),
+        |n| format!("bot@{n}.example, /opt/{n}_v2/{n}.log"),
+    ];
+    let place = Place::new();
+    let names = |arm: &str| match arm {
+        "quillon-prod" => ["zephyrine", "veldtworks", "quillonprod"],
+        _ => ["challengerb", "vorlund", "vorlund"],
+    };
+    talk(&place, forms.len() * 3, OUTCOME, |arm, i| {
+        let name = names(arm)[i % 3];
+        format!(
+            "It is done. I am {} indeed. grade: good",
+            forms[i / 3](name)
+        )
+    });
     let endpoint = Endpoint::with(
         &place,
         &errs(MODEL, 1.0, 1.0),
@@ -204,18 +297,74 @@ fn the_order_of_asking_does_not_say_whose_turn_it_is() {
         &[],
     );
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
-    place.expect(0, "judge run --judge judge.yaml --concurrency 1");
+    place.expect(0, "judge run --judge judge.yaml");
     let asked = recorded(&place, "asked.jsonl");
-    assert_eq!(asked.len(), 80);
-    let ones = |half: &[Value]| {
-        half.iter()
-            .filter(|b| b.to_string().contains("side one"))
-            .count()
-    };
-    let (first, last) = asked.split_at(40);
+    for body in &asked {
+        let mut sent = String::new();
+        texts(&body["messages"], &mut sent);
+        assert!(
+            sent.contains("[hidden]") && sent.contains("grade: good"),
+            "{sent}"
+        );
+        let letters: String = sent.chars().filter(char::is_ascii_alphabetic).collect();
+        let letters = letters.to_lowercase();
+        let backward: String = letters.chars().rev().collect();
+        for name in [
+            "zephyrine",
+            "veldtworks",
+            "quillon",
+            "challengerb",
+            "vorlund",
+        ] {
+            assert!(
+                !letters.contains(name) && !backward.contains(name),
+                "{sent}"
+            );
+        }
+    }
+    // What looks the same is asked once.
     assert!(
-        (10..=30).contains(&ones(first)) && ones(first) + ones(last) == 40,
+        (2..=forms.len() * 6).contains(&asked.len()),
         "{}",
-        ones(first)
+        asked.len()
     );
+}
+
+/// A server that never says which model answers.
+#[test]
+fn replies_that_name_no_model_are_said() {
+    let place = Place::new();
+    talk(&place, 4, OUTCOME, |arm, i| format!("{} {i}", &arm[..1]));
+    let server = Raw::start(|request| {
+        let model = if request.number == 0 {
+            json!(MODEL)
+        } else {
+            Value::Null
+        };
+        let message = json!({"role": "assistant", "content": said("pass")});
+        let reply = json!({"model": model, "choices": [
+            {"index": 0, "finish_reason": "stop", "message": message}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
+        http(200, &reply.to_string())
+    });
+    place.write("judge.yaml", judge(&server.url(), MODEL, ""));
+    // Kept replies do not forget it.
+    for _ in 0..2 {
+        place.expect(0, "judge run --judge judge.yaml");
+        let page = json_of(&place, "run/judging/tone@1.json");
+        let asking = &page["asking"];
+        assert_eq!(
+            (&asking["questions"], &asking["drift"]),
+            (&json!(8), &json!(false)),
+            "{page}"
+        );
+        let unnamed = asking["model_unverified"].as_u64().unwrap();
+        assert!((1..8).contains(&unnamed), "{page}");
+        place.assize("compare run");
+        let told = notice(&place, "model_unverified").unwrap();
+        assert!(
+            told.contains(&format!("{unnamed} of 8 replies name no model")),
+            "{told}"
+        );
+    }
 }
