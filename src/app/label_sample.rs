@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::base::{Digest, Error, Result, Seed};
 use crate::calibrate::{Draw, Drawing, draw};
 use crate::judge::blind::Blinder;
+use crate::model::label::TrialKey;
 use crate::model::score::ScoreTable;
 use crate::model::suite::Suite;
 use crate::model::trace::{EventKind, Trace};
@@ -24,17 +25,21 @@ pub struct SampleCommand {
     pub count: usize,
     /// Quotas by this judge's answers, in place of tasks at random.
     pub quota_by: Option<String>,
+    /// Pairs of baseline and candidate in place of single trials, for a pairwise judge.
+    pub pairs: bool,
     /// Root of all randomness; default: the run's.
     pub seed: Option<u64>,
-    /// Folder of the sheet; default: `labels` in the run folder.
+    /// Folder of the sheet; default: `labels` in the run folder, or `pair-labels`.
     pub out: Option<PathBuf>,
 }
 
 /// What was drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sampled {
-    /// Trials on the sheet.
+    /// Trials, or pairs, on the sheet.
     pub items: usize,
+    /// Whether they are pairs.
+    pub pairs: bool,
     /// Folder that holds it.
     pub folder: PathBuf,
 }
@@ -47,6 +52,15 @@ pub struct Sampled {
 /// If quotas would label more than half of the tasks, the judge has no verdict in this run, a sheet is
 /// there already, or files fail.
 pub fn sample(command: &SampleCommand) -> Result<Sampled> {
+    let named = |name: &str| {
+        command
+            .out
+            .clone()
+            .unwrap_or_else(|| command.run.join(name))
+    };
+    if command.pairs {
+        return super::pair_sample::sample(command, &named("pair-labels"));
+    }
     let store = RunStore::open(&command.run)?;
     let suite = store.suite()?;
     let mut table = store.score_table(&suite)?;
@@ -54,10 +68,7 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
     let how = how(command, &table)?;
     let seed = Seed(command.seed.unwrap_or(store.plan().body.seed.0)).child("label-sample");
     let drawn = draw(&table, &how, seed)?;
-    let folder = command
-        .out
-        .clone()
-        .unwrap_or_else(|| store.dir().join("labels"));
+    let folder = named("labels");
     refuse_filled(&folder)?;
     let codes: Vec<String> = drawn.iter().map(|d| code(&table, d.row, seed)).collect();
     let files = FileFolder::create(&folder)?;
@@ -77,6 +88,7 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
     })?;
     Ok(Sampled {
         items: drawn.len(),
+        pairs: false,
         folder,
     })
 }
@@ -101,7 +113,7 @@ fn how(command: &SampleCommand, table: &ScoreTable) -> Result<Draw> {
 }
 
 /// A sheet that people have begun to fill is not written over.
-fn refuse_filled(folder: &Path) -> Result<()> {
+pub(super) fn refuse_filled(folder: &Path) -> Result<()> {
     let sheet = folder.join("sheet.csv");
     if sheet.exists() {
         return Err(Error::input("there is a sheet already").in_file(sheet).hint(
@@ -120,7 +132,7 @@ fn code(table: &ScoreTable, row: usize, seed: Seed) -> String {
     format!("q{}", &digest.as_str()[..10])
 }
 
-fn sheet(codes: &[String], out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn sheet(codes: &[String], out: &mut dyn Write) -> std::io::Result<()> {
     let mut csv = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(out);
@@ -168,34 +180,70 @@ fn item(
     code: &str,
     blinder: &Blinder,
 ) -> Result<Value> {
-    let arm = &table.arms[usize::from(table.arm[row])];
-    let task = &table.tasks[table.task[row] as usize];
-    let stored = store.trial(arm, task, table.index[row])?;
-    let trace = stored.and_then(|s| s.trace);
-    let asked = suite.tasks.iter().find(|t| t.id == *task);
-    let given = asked.and_then(|t| t.input.get("user")).map(text);
-    let said = |kind: &[EventKind]| trace.as_ref().map(|t| texts(t, kind)).unwrap_or_default();
-    let input = given.unwrap_or_else(|| said(&[EventKind::UserMessage]).join("\n"));
-    let finals = said(&[EventKind::Final]);
-    let output = finals
-        .last()
-        .cloned()
-        .or_else(|| said(&[EventKind::ModelResult]).pop());
-    let talk = said(&[
-        EventKind::UserMessage,
-        EventKind::ModelResult,
-        EventKind::Question,
-    ]);
-    let mut talk = talk;
-    // A question is also what the model said in its turn: once is enough.
-    talk.dedup();
-    let talk: Vec<String> = talk.iter().map(|t| blinder.scrub(t).text).collect();
+    let trial = TrialKey {
+        arm: table.arms[usize::from(table.arm[row])].clone(),
+        task: table.tasks[table.task[row] as usize].clone(),
+        index: table.index[row],
+    };
+    let Rated {
+        input,
+        output,
+        transcript,
+    } = Rated::of(store, suite, &trial, blinder)?;
     Ok(json!({
         "item": code,
-        "input": blinder.scrub(&input).text,
-        "output": output.map(|o| blinder.scrub(&o).text),
-        "transcript": talk,
+        "input": input,
+        "output": output,
+        "transcript": transcript,
     }))
+}
+
+/// What a rater sees of a trial, scrubbed of names.
+pub(super) struct Rated {
+    /// What was asked.
+    pub input: String,
+    /// The answer, if there is one.
+    pub output: Option<String>,
+    /// What was said on the way.
+    pub transcript: Vec<String>,
+}
+
+impl Rated {
+    /// Reads a trial.
+    ///
+    /// # Errors
+    ///
+    /// If the store is damaged.
+    pub fn of(
+        store: &RunStore,
+        suite: &Suite,
+        trial: &TrialKey,
+        blinder: &Blinder,
+    ) -> Result<Self> {
+        let stored = store.trial(&trial.arm, &trial.task, trial.index)?;
+        let trace = stored.and_then(|s| s.trace);
+        let asked = suite.tasks.iter().find(|t| t.id == trial.task);
+        let given = asked.and_then(|t| t.input.get("user")).map(text);
+        let said = |kind: &[EventKind]| trace.as_ref().map(|t| texts(t, kind)).unwrap_or_default();
+        let input = given.unwrap_or_else(|| said(&[EventKind::UserMessage]).join("\n"));
+        let finals = said(&[EventKind::Final]);
+        let output = finals
+            .last()
+            .cloned()
+            .or_else(|| said(&[EventKind::ModelResult]).pop());
+        let mut talk = said(&[
+            EventKind::UserMessage,
+            EventKind::ModelResult,
+            EventKind::Question,
+        ]);
+        // A question is also what the model said in its turn: once is enough.
+        talk.dedup();
+        Ok(Self {
+            input: blinder.scrub(&input).text,
+            output: output.map(|o| blinder.scrub(&o).text),
+            transcript: talk.iter().map(|t| blinder.scrub(t).text).collect(),
+        })
+    }
 }
 
 fn texts(trace: &Trace, kinds: &[EventKind]) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluate::Evaluation;
-use super::{Decided, Talk, disagreements, judge_disagreements};
+use super::{Decided, Talk, disagreements, judge_disagreements, pair_disagreements};
 use crate::base::{Error, ErrorKind, Result};
 use crate::compare::gate::GateResult;
 use crate::model::report::PreflightRow;
@@ -72,7 +72,8 @@ fn write_evaluated(
         report.preflight = unanswered;
     }
     let samples = disagreements::samples(evaluation)?;
-    let judged = judge_disagreements::samples(evaluation)?;
+    let mut judged = judge_disagreements::samples(evaluation)?;
+    judged.extend(pair_disagreements::samples(evaluation)?);
     let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;

@@ -88,6 +88,7 @@ mod tests {
             "notices",
             "preflight",
             "reporting_rules",
+            "preferences",
             "robustness",
             "rules",
             "run",

@@ -23,7 +23,7 @@ use crate::plan::PlanOptions;
 use crate::stats::Level;
 use crate::store::RunStore;
 
-use super::{judged, rules_of_report, tables};
+use super::{judged, preferences, rules_of_report, tables};
 
 /// Examples of a broken rule that the report shows.
 const EXAMPLES: usize = 3;
@@ -63,6 +63,7 @@ impl<'a> Evaluation<'a> {
         for store in &stores {
             let mut table = store.score_table(&store.suite()?)?;
             judged::attach(store, &mut table)?;
+            preferences::attach(store, &mut table)?;
             all.push(table);
         }
         let arms = tables::named_arms(&stores);
@@ -147,6 +148,7 @@ impl<'a> Evaluation<'a> {
             accounting: accounting(&self.table, &segments),
             estimates: estimates(&self.table, &context, &segments)?,
             comparisons: vec![],
+            preferences: vec![],
             robustness: vec![],
             screens: vec![],
             drift: vec![],
@@ -212,7 +214,11 @@ impl<'a> Evaluation<'a> {
             schedule: self.schedule(decision, a, b),
             seed,
         };
-        let Comparisons { compared, judged } = compare(&self.table, context, segments, &comparing)?;
+        let Comparisons {
+            compared,
+            judged,
+            preferences,
+        } = compare(&self.table, context, segments, &comparing)?;
         let screened = screen(&self.table, &comparing)?;
         let bench = Bench {
             table: &self.table,
@@ -223,6 +229,7 @@ impl<'a> Evaluation<'a> {
             screen: screened.as_ref(),
         };
         report.gate = judge(&bench)?;
+        report.preferences = preferences;
         report.robustness = robustness(&self.table, context, &comparing, &compared)?;
         let uncorrected = judged.iter().filter_map(|j| j.uncorrected.clone());
         report.robustness.extend(uncorrected);

@@ -13,6 +13,7 @@ pub use items::judge_items;
 use super::Talk;
 use super::asking::{Pace, ready};
 use super::live::Keys;
+use super::pairs::RunPairs;
 use crate::base::{Error, Notice, Result, Seed};
 use crate::judge::Session;
 use crate::load;
@@ -20,10 +21,11 @@ use crate::model::arm::Arm;
 use crate::model::calibration::Calibration;
 use crate::model::judge::Judge;
 use crate::model::verdict::Verdict;
-use crate::store::{CertificateInput, FileFolder, JudgeInput, Replies, RunStore};
+use crate::store::{CertificateInput, FileFolder, JudgeInput, PairsInput, Replies, RunStore};
 use certificate::read_labels;
 use found::{begun, preferences, said};
 use work::Work;
+pub(super) use work::compared;
 
 /// How a run is judged.
 #[derive(Clone, Debug)]
@@ -85,10 +87,15 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     let certificate = work.certificate(command, examined.as_ref())?;
     work.say_injections();
     if judge.is_pairwise() {
-        let pairs = preferences(&judge, &plan, &verdicts);
-        found.notices.push(pairs.notice());
-        found.pairs = Some(pairs);
-        store.put_judge_notices(&judge.key(), &found.notices)?;
+        let own = session.verdicts(&verdicts);
+        let (pairs, stored) = put_pairs(
+            &mut store,
+            command,
+            &own,
+            certificate,
+            (&judge, &found.notices),
+        )?;
+        (found.pairs, found.verdicts) = (Some(pairs), stored);
     } else {
         let own = session.verdicts(&verdicts);
         found.verdicts = put(
@@ -126,6 +133,32 @@ fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Cali
             .hint("any change of the judge's file makes another judge: certify it again with `assize calibrate`"));
     }
     Ok(Some(certificate))
+}
+
+/// Stores what was said of pairs, and counts it.
+fn put_pairs(
+    store: &mut RunStore,
+    command: &LiveJudgeCommand,
+    verdicts: &[Verdict],
+    certificate: CertificateInput,
+    (judge, notices): (&Judge, &[Notice]),
+) -> Result<(Pairs, u64)> {
+    let pairs = RunPairs::of(store)?;
+    let answers = pairs.answers(&judge.scale, verdicts)?;
+    let labels = match &command.labels {
+        Some(file) => Some(pairs.labels(file, &[], &judge.scale)?),
+        None => None,
+    };
+    let stored = store.put_pairs(&PairsInput {
+        judge: &judge.key(),
+        scale: &judge.scale,
+        pin: Some(judge.pin.as_str()),
+        certificate,
+        answers: &answers,
+        labels: labels.as_deref(),
+        notices,
+    })?;
+    Ok((preferences(&store.plan(), &answers), stored.verdicts))
 }
 
 fn put(

@@ -13,6 +13,7 @@ mod findings;
 mod judges;
 mod live;
 mod number;
+mod preferences;
 mod robustness;
 mod view;
 mod words;

@@ -9,6 +9,7 @@ use super::estimates::{self, EstimateLine, Unmeasured};
 use super::findings::{self, Findings};
 use super::live::{self, Live};
 use super::number;
+use super::preferences::{self, PreferenceLines};
 use super::robustness::{self, RobustnessLine};
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
 use crate::model::measure::Dimension;
@@ -22,6 +23,7 @@ pub(super) struct View<'a> {
     decision: Decision,
     dimensions: Vec<EstimateLine>,
     pairs: Vec<Pair>,
+    preferences: Vec<PreferenceLines>,
     unmeasured: Vec<Unmeasured>,
     findings: Findings,
     denominators: Denominators,
@@ -42,6 +44,7 @@ impl<'a> View<'a> {
             decision: decision::decision(&lookup),
             dimensions: estimates::dimensions(&lookup),
             pairs: comparisons::pairs(&lookup),
+            preferences: preferences::preferences(&lookup),
             unmeasured: estimates::unmeasured(&lookup),
             findings: findings::findings(report, disagreements),
             denominators: denominators::denominators(report),

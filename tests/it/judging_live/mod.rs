@@ -3,6 +3,7 @@
 mod blind;
 mod calibrate;
 mod keys;
+mod pairs;
 mod run;
 
 use serde_json::{Value, json};
