@@ -140,7 +140,7 @@ fn labels_of_pairs_decide_and_a_judges_own_preference_does_not() {
     let db = rusqlite::Connection::open(place.path("run/run.sqlite")).unwrap();
     let rows = |table: &str| {
         let select = format!("SELECT count(*) FROM {table}");
-        db.query_row(&select, [], |r| r.get::<_, u64>(0)).unwrap()
+        db.query_row(&select, [], |r| r.get::<_, i64>(0)).unwrap()
     };
     assert_eq!((rows("pairs"), rows("pair_labels")), (60, 45));
     drop(db);
