@@ -20,6 +20,7 @@ pub mod label_sample;
 pub mod live;
 mod live_facts;
 mod pair_disagreements;
+mod pair_rows;
 mod pair_sample;
 mod pairs;
 mod preferences;

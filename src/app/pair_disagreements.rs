@@ -97,7 +97,7 @@ fn is_turned(seed: Seed, item: &ItemId) -> bool {
 
 /// Both orders as verdicts on outputs A and B.
 fn verdicts(judge: &StoredJudge, answer: &PairAnswer, turned: bool, scale: &Scale) -> [Verdict; 2] {
-    [Order::AFirst, Order::BFirst].map(|order| {
+    let mut both = [Order::AFirst, Order::BFirst].map(|order| {
         let said = answer.in_order(order);
         let level = |p: Preference| {
             let p = if turned { p.mirrored() } else { p };
@@ -124,7 +124,10 @@ fn verdicts(judge: &StoredJudge, answer: &PairAnswer, turned: bool, scale: &Scal
             identity: None,
             line: 0,
         }
-    })
+    });
+    // The order in which they stand must not say which output is the baseline's.
+    both.sort_by_key(|verdict| verdict.order);
+    both
 }
 
 /// The majority of people, by item; where they are even, nobody is right.

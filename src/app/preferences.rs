@@ -7,7 +7,9 @@ use crate::base::{ArmId, Result, TaskId};
 use crate::judge::pairwise::all_repeats;
 use crate::model::judged::{Drawn, Standing, StandingState};
 use crate::model::label::ScaleKind;
-use crate::model::preference::{JudgedPair, PairAnswer, PairKey, PairLabel, PreferenceColumn};
+use crate::model::preference::{
+    JudgedPair, PairAnswer, PairKey, PairLabel, Preference, PreferenceColumn,
+};
 use crate::model::score::ScoreTable;
 use crate::stats::panel::{Vote, majority_vote};
 use crate::stats::sum::mean;
@@ -82,25 +84,21 @@ impl Said<'_> {
         JudgedPair {
             effect: joined.as_ref().and_then(|(_, effect)| *effect),
             preference: joined.map(|(preference, _)| preference),
-            label: self.label(),
+            label: all_raters(&self.labels),
             drawn: drawn == Some(Drawn::TaskThenTrial),
         }
     }
+}
 
-    /// What people said all in all: their majority; where they tie, the mean of what they said.
-    fn label(&self) -> Option<f64> {
-        let votes: Vec<Option<u32>> = self
-            .labels
-            .iter()
-            .map(|l| Some(l.preference.code()))
-            .collect();
-        let values: Vec<f64> = self.labels.iter().map(|l| l.preference.value()).collect();
-        match majority_vote(&votes) {
-            Vote::Majority(code) => {
-                let majority = self.labels.iter().find(|l| l.preference.code() == code);
-                majority.map(|l| l.preference.value())
-            }
-            Vote::Tie | Vote::NoVotes => mean(&values),
+/// What the raters of one pair said all in all, candidate minus baseline: their majority; where they tie,
+/// the mean of what they said.
+pub(super) fn all_raters(labels: &[&PairLabel]) -> Option<f64> {
+    let votes: Vec<Option<u32>> = labels.iter().map(|l| Some(l.preference.code())).collect();
+    match majority_vote(&votes) {
+        Vote::Majority(code) => Some(Preference::of_code(code).value()),
+        Vote::Tie | Vote::NoVotes => {
+            let values: Vec<f64> = labels.iter().map(|l| l.preference.value()).collect();
+            mean(&values)
         }
     }
 }

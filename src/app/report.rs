@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluate::Evaluation;
-use super::{Decided, Talk, disagreements, judge_disagreements, pair_disagreements};
+use super::{Decided, Talk, disagreements, judge_disagreements, pair_disagreements, pair_rows};
 use crate::base::{Error, ErrorKind, Result};
 use crate::compare::gate::GateResult;
 use crate::model::report::PreflightRow;
@@ -104,6 +104,10 @@ fn write_evaluated(
         files.write("judge_disagreements.json", |out| {
             out.write_all(json.as_bytes())
         })?;
+    }
+    let pairs = pair_rows::rows(evaluation)?;
+    if !pairs.is_empty() {
+        files.write("pairs.csv", |out| report::csv::pairs(&pairs, out))?;
     }
     super::trials::write(evaluation, &files)?;
     evaluation.stores[0].note_report(&files)?;

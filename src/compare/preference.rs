@@ -1,9 +1,9 @@
 //! Preferences of pairwise judges: what labels of the run's pairs make of them, words and rules
 //! (METHODS 9.4, 6.4).
 //!
-//! A judge's own preference is shown and decides nothing. Labels of pairs that were drawn at random from
-//! this run carry the judge's error, whatever judge it is, so they take the place of a certificate; and no
-//! certificate takes theirs, since nobody knows how to carry error rates of preferences over to other pairs.
+//! A judge's own preference is shown and decides nothing. What decides are labels of pairs that were drawn
+//! at random from this run, behind a judge whose certificate holds, as everywhere in quality. A certificate
+//! alone corrects nothing: nobody knows how to carry error rates of preferences over to other pairs.
 
 use super::decision::{DecideInput, Decision, JudgeState, MissingState, decide};
 use super::gate::{FinishedWord, Rule, RuleKind as Kind, RuleResult, rule};
@@ -25,6 +25,12 @@ use crate::stats::correction::CorrectedDifference;
 use crate::stats::paired::DifferenceEstimate;
 use crate::stats::permutation::clustered_sign_flip;
 use crate::stats::{Limits, Status};
+
+/// Labelled pairs that a decision needs, as a difference of rates does: each stands for two trials.
+const FEWEST_LABELLED: usize = 25;
+
+/// What a preference lacks that a certificate alone cannot give.
+const NOT_LABELLED: &str = "pairs_not_labelled";
 
 /// Random sign patterns beyond those that are counted exactly.
 const FLIPS: u64 = 9_999;
@@ -63,6 +69,11 @@ impl PreferenceContrast<'_> {
 
     fn is_labelled(&self) -> bool {
         self.found.labelled > 0
+    }
+
+    /// Whether there are labels, and fewer than a decision needs.
+    fn has_few_labels(&self) -> bool {
+        self.is_labelled() && self.found.labelled < FEWEST_LABELLED
     }
 }
 
@@ -117,7 +128,10 @@ pub(super) fn contrasts<'a>(
         };
         let cells = PairCells::gather(table, column, direction);
         for segment in segments {
-            let corrected = corrected_preference(&context, &cells, &segment.tasks)?;
+            let mut corrected = corrected_preference(&context, &cells, &segment.tasks)?;
+            if corrected.labelled < FEWEST_LABELLED {
+                corrected.status = corrected.status.min(Status::Exploratory);
+            }
             found.push(PreferenceContrast {
                 table,
                 column,
@@ -191,8 +205,8 @@ pub(super) fn finish(
         schedule: comparing.schedule_of(Dimension::Quality),
         missing: Some(contrast.missing),
     };
-    // Nothing is known of what people prefer, and the judge's state says why.
-    let input = match judge.blocks() {
+    // Nothing is known of what people prefer, and what is to be said first is that the judge may not speak.
+    let input = match judge.blocks() && !contrast.is_labelled() {
         true => DecideInput {
             interval: Some(Limits {
                 lower: -1.0,
@@ -203,7 +217,7 @@ pub(super) fn finish(
         },
         false => plain,
     };
-    let decision = decide(&input);
+    let decision = decided(&input);
     let row = row(context, comparing, contrast, &input, &decision);
     let believed = contrast.segment.name.is_none() && contrast.is_labelled();
     let uncorrected = believed.then(|| uncorrected(contrast, &input, &row));
@@ -215,10 +229,17 @@ pub(super) fn finish(
     }
 }
 
-/// Labels of this run need no certificate; without them the certificate says what is lacking.
+/// The decision; where there is nothing to decide by, that is for want of labels.
+fn decided(input: &DecideInput) -> Decision {
+    let mut decision = decide(input);
+    if decision.reason.as_deref() == Some("not_identified") {
+        decision.reason = Some(NOT_LABELLED.to_owned());
+    }
+    decision
+}
+
 fn judge_state(contrast: &PreferenceContrast) -> JudgeState {
     match contrast.column.standing.state {
-        _ if contrast.is_labelled() => JudgeState::Valid,
         StandingState::Valid => JudgeState::Valid,
         StandingState::Missing => JudgeState::Missing,
         StandingState::Expired => JudgeState::Expired,
@@ -264,6 +285,9 @@ fn row(
     let mut notices: Vec<String> = decision.notices.iter().map(|n| n.code.clone()).collect();
     if input.p_adjusted.is_none() && word == DecisionWord::Better {
         notices.push("unadjusted".to_owned());
+    }
+    if contrast.has_few_labels() {
+        notices.push("few_labels".to_owned());
     }
     let tasks = contrast.cells.paired(&contrast.segment.tasks).len();
     let pair = |limits: Option<Limits>| limits.map(|l| [l.lower, l.upper]);
@@ -368,7 +392,6 @@ fn reason(contrast: &PreferenceContrast, compared: &JudgedComparison) -> Option<
     match compared.row.status {
         EstimateStatus::Ok => None,
         EstimateStatus::Uncalibrated => objection.map(str::to_owned),
-        EstimateStatus::NotIdentified => Some("no_labels_of_this_run".to_owned()),
         _ => compared.row.reason.clone(),
     }
 }
@@ -405,7 +428,7 @@ pub(super) fn judge_rule(
         };
     };
     let margin = spec.margin.or(compared.input.margin);
-    let decided = decide(&DecideInput {
+    let decided = decided(&DecideInput {
         margin,
         ..compared.input.clone()
     });

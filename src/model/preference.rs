@@ -270,6 +270,39 @@ pub struct PreferenceRow {
     pub p_first_place: Option<f64>,
 }
 
+/// One repeat of one pair as `pairs.csv` holds it: every count of a preference can be traced to these.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairRow {
+    /// Judge.
+    pub judge: String,
+    /// Baseline arm.
+    pub baseline: String,
+    /// Candidate arm.
+    pub candidate: String,
+    /// Task.
+    pub task: String,
+    /// Trial number in both arms.
+    pub trial: u32,
+    /// Repeat of the question, from 0.
+    pub repeat: u32,
+    /// The choice with the baseline's output first: `baseline`, `candidate` or `tie`.
+    pub baseline_first: Option<String>,
+    /// Why there is none.
+    pub baseline_first_reason: Option<String>,
+    /// The choice with the candidate's output first.
+    pub candidate_first: Option<String>,
+    /// Why there is none.
+    pub candidate_first_reason: Option<String>,
+    /// Both orders together.
+    pub preference: Option<String>,
+    /// Why there is none.
+    pub reason: Option<String>,
+    /// What changing places did: `none`, `first`, `second` or `half_tie`.
+    pub effect: Option<String>,
+    /// What people prefer, candidate minus baseline, where they labelled the pair.
+    pub people: Option<f64>,
+}
+
 /// Pairs by what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PreferenceCounts {

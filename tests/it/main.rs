@@ -38,6 +38,7 @@ mod live_secrets;
 mod live_store;
 mod live_world;
 mod load;
+mod preferences;
 mod properties_stats;
 mod provider;
 mod published;

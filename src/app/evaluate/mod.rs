@@ -268,7 +268,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The name that the report gives an arm of a run.
-    fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
+    pub(super) fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
         let arm = self
             .arms
             .iter()

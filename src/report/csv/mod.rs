@@ -13,7 +13,9 @@ mod table;
 pub use cell::{Cell, formula_safe, formula_unsafe};
 pub use column::{Column, Data, columns};
 pub(super) use table::write_rows;
-pub use table::{accounting, comparisons, disagreements, estimates, failures, judge_disagreements};
+pub use table::{
+    accounting, comparisons, disagreements, estimates, failures, judge_disagreements, pairs,
+};
 
 #[cfg(test)]
 pub(super) mod tests;

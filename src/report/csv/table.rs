@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use super::cell::Cell;
 use super::fields::{
     ACCOUNTING, CALIBRATION, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field,
-    JUDGE_DISAGREEMENTS,
+    JUDGE_DISAGREEMENTS, PAIRS,
 };
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow};
+use crate::model::preference::PairRow;
 use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 use crate::model::trial::Boundary;
 
@@ -106,6 +107,18 @@ pub fn judge_disagreements<R: Borrow<JudgeDisagreementRow>>(
     out: impl Write,
 ) -> io::Result<()> {
     table(JUDGE_DISAGREEMENTS, rows, out)
+}
+
+/// Writes `pairs.csv`; rows may be streamed.
+///
+/// # Errors
+///
+/// Whatever `out` reports.
+pub fn pairs<R: Borrow<PairRow>>(
+    rows: impl IntoIterator<Item = R>,
+    out: impl Write,
+) -> io::Result<()> {
+    table(PAIRS, rows, out)
 }
 
 /// Writes the rows of a certificate.

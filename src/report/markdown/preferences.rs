@@ -120,3 +120,30 @@ fn missing(counts: &PreferenceCounts) -> String {
         .collect();
     parts.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::report::fixture;
+    use crate::report::markdown::render;
+
+    #[test]
+    fn a_reader_sees_who_won_and_that_nothing_is_decided() {
+        let mut report = fixture::airline();
+        report.preferences = vec![fixture::preference()];
+        let page = render(&report, &[]).unwrap();
+        let at = page.find("### Quality: llama").unwrap();
+        let section = page[at..].split("\n## ").next().unwrap();
+        for wanted in [
+            "| 47 of 50 | 20 | 7 | 8 | 12 | 2 unparsable, 1 with a trial lost to infrastructure |",
+            "Not known what people prefer",
+            "the judge has no certificate",
+            "+.2500 [.0500,\u{a0}.4500]",
+            "Whatever the missing pairs held: [−.0100,\u{a0}.5000]",
+            "both orders got the same answer in 35 of 47 (.7447 [.5000,\u{a0}.9000])",
+            "no effect of the place to measure",
+        ] {
+            assert!(section.contains(wanted), "{wanted}\n{section}");
+        }
+        assert!(!section.contains("<b>"), "{section}");
+    }
+}

@@ -188,17 +188,8 @@ const REASONS: &[(&str, &str)] = &[
     ("graded_values", "results lie between pass and fail"),
     ("not_measured", "not measured"),
     (
-        "no_labels_of_this_run",
-        "no people labelled pairs of this run, and no certificate carries over to preferences",
-    ),
-    (
         "only_pairs_judged",
         "only pairs of both arms were judged, see their preferences",
-    ),
-    ("no_certificate", "the judge has no certificate"),
-    (
-        "too_few_labels",
-        "too few labels of this run to correct the judge by",
     ),
 ];
 

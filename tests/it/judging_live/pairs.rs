@@ -27,7 +27,7 @@ pub(super) fn pairwise(place: &Place, endpoint: &Endpoint, model: &str) {
         .replace("{kind: binary}", "{kind: pairwise}")
         .replace("[task, messages, final]", "[final]")
         .replace("{{ evidence }}", "{{ first }}\\n{{ second }}")
-        .replace("thresholds: {sensitivity: 0.6, specificity: 0.6}\n", "");
+        .replace("{sensitivity: 0.6, specificity: 0.6}", "{accuracy: 0.5}");
     place.write("judge.yaml", text);
 }
 
@@ -37,6 +37,25 @@ fn mostly_better(arm: &str, i: usize) -> String {
         ("challenger-b", 0 | 1) => format!("answer {i}, worth: 5"),
         _ => format!("answer {i}, worth: 3"),
     }
+}
+
+/// Certifies the judge on pairs of known worth.
+fn certify(place: &Place) {
+    let (mut labels, mut lines) = ("item,rater,label\n".to_owned(), String::new());
+    for i in 0..120 {
+        let (worth, label) = [([5, 3], "A"), ([2, 4], "B")][i % 2];
+        labels.push_str(&format!("p{i},ann,{label}\n"));
+        let of = |n: i32| format!("answer to {i}, worth: {n}");
+        let outputs = (of(worth[0]), of(worth[1]));
+        let item = json!({"item": format!("p{i}"), "output_1": outputs.0, "output_2": outputs.1});
+        lines.push_str(&format!("{item}\n"));
+    }
+    place.write("gold/labels.csv", labels);
+    place.write("gold/items.jsonl", lines);
+    place.expect(
+        0,
+        "calibrate judge.yaml --labels gold/labels.csv --out gold/out",
+    );
 }
 
 /// The one row of the report on preferences.
@@ -69,7 +88,7 @@ fn fill(place: &Place) -> usize {
 }
 
 #[test]
-fn labels_of_pairs_decide_and_a_judges_own_preference_does_not() {
+fn labels_of_pairs_decide_behind_a_certified_judge_and_its_own_preference_does_not() {
     let place = Place::new();
     talk(&place, 60, BETTER, mostly_better);
     let endpoint = Endpoint::with(
@@ -131,12 +150,32 @@ fn labels_of_pairs_decide_and_a_judges_own_preference_does_not() {
     let first = |arm: &str| key.lines().filter(|l| l.contains(arm)).count();
     assert_eq!((first(",baseline,"), first(",candidate,")), (23, 22));
 
-    let asked = recorded(&place, "asked.jsonl").len();
+    // A certificate says nothing of other pairs, and labels nothing of whether the judge may speak.
+    certify(&place);
+    let certified = "--certificate gold/out/calibration.json --canary gold/labels.csv";
+    let asked = || recorded(&place, "asked.jsonl").len();
+    let before = asked();
+    place.expect(0, &format!("judge run --judge judge.yaml {certified}"));
+    // Twenty items are judged again in both orders, and no pair is.
+    assert_eq!(asked(), before + 40);
+    place.expect(3, "compare run");
+    let report = place.report("run");
+    let row = report.comparison(PREFERENCE);
+    assert_eq!(
+        (&row["status"], &row["reason"], &row["value"]),
+        (
+            &json!("not_identified"),
+            &json!("pairs_not_labelled"),
+            &Value::Null
+        )
+    );
+    let rule = &report.0["gate"]["rules"][0];
+    assert_eq!(rule["reason"], "inconclusive: pairs_not_labelled");
+    let labels = "--labels run/pair-labels/labels.csv";
     place.expect(
         0,
-        "judge run --judge judge.yaml --labels run/pair-labels/labels.csv",
+        &format!("judge run --judge judge.yaml {certified} {labels}"),
     );
-    assert_eq!(recorded(&place, "asked.jsonl").len(), asked);
     let db = rusqlite::Connection::open(place.path("run/run.sqlite")).unwrap();
     let rows = |table: &str| {
         let select = format!("SELECT count(*) FROM {table}");
@@ -158,6 +197,10 @@ fn labels_of_pairs_decide_and_a_judges_own_preference_does_not() {
         "{row}"
     );
     assert_eq!(preference(&place)["labelled"], 45);
+    let pairs = place.read("run/report/pairs.csv");
+    assert_eq!(pairs.lines().count(), 61);
+    let labelled = |l: &&str| !l.ends_with(',');
+    assert_eq!(pairs.lines().skip(1).filter(labelled).count(), 45);
     let page = place.read("run/report/report.md");
     assert!(page.contains("What people prefer: +"), "{page}");
     place.expect(0, "verify run");
@@ -206,18 +249,24 @@ fn a_judge_that_flips_gives_ties_and_a_position_effect() {
         .filter(|r| r["kind"] == "judge_vs_order")
         .collect();
     assert!(!of_order.is_empty(), "{text}");
+    let stratum = of_order[0]["stratum"].as_str().unwrap();
+    assert!(
+        stratum.contains("of 30 items: tone@1, whichever came first won"),
+        "{stratum}"
+    );
+    // Neither order stands first for the baseline's sake.
+    let orders = |r: &&&Value| r["who_a"] == "tone@1, a_first" && r["who_b"] == "tone@1, b_first";
+    assert_eq!(of_order.iter().filter(orders).count(), of_order.len());
     let page = place.read("run/report/judge_disagreements.md");
     for names in [&text, &page] {
         assert!(!names.contains("quillon") && !names.contains("challenger"));
     }
-    // Both outputs are shown, whatever they are called, and A is not always the baseline's.
+    // The baseline's output is always among what is shown.
     let worth = |row: &Value, n: u8| {
         let evidence = row["evidence"].as_str().unwrap().to_owned();
         evidence.find(&format!("worth: {n}"))
     };
-    let differ = of_order.iter().filter(|r| worth(r, 5).is_some());
-    let better_is_a: Vec<bool> = differ.map(|r| worth(r, 5) < worth(r, 3)).collect();
-    assert!(better_is_a.contains(&true) || better_is_a.contains(&false));
+    assert!(of_order.iter().all(|r| worth(r, 3).is_some()));
     place.expect(0, "report run");
     assert_eq!(place.read("run/report/judge_disagreements.json"), text);
 }
@@ -235,10 +284,14 @@ fn people_who_see_it_otherwise_are_listed_blinded() {
         "judge run --judge judge.yaml --labels run/pair-labels/labels.csv",
     );
     place.assize("compare run");
-    // A judge that is always wrong loses nothing but its weight.
+    // A judge that is always wrong loses its weight, and without a certificate labels decide nothing.
     let report = place.report("run");
     let row = report.comparison(PREFERENCE);
     assert!(row["value"].as_f64().unwrap() > 0.5, "{row}");
+    assert_eq!(
+        (&row["status"], &row["decision"]),
+        (&json!("uncalibrated"), &json!("inconclusive"))
+    );
     assert!(preference(&place)["value"].as_f64().unwrap() < -0.5);
     let rows: Vec<Value> =
         serde_json::from_str(&place.read("run/report/judge_disagreements.json")).unwrap();
@@ -337,7 +390,9 @@ fn recorded_verdicts_on_pairs_go_the_same_way() {
     near(&row["value"], 0.75, 1e-12);
     near(&row["consistency"]["value"], 0.75, 1e-12);
     let report = place.report("run");
-    near(&report.comparison("rec.preference")["value"], 1.0, 1e-9);
+    let compared = report.comparison("rec.preference");
+    near(&compared["value"], 1.0, 1e-9);
+    assert_eq!(compared["notices"], json!(["few_labels"]));
 
     // The other way round it says the other thing.
     place.assize(&format!("compare run --baseline {b} --candidate {a}"));
