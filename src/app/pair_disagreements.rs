@@ -19,7 +19,7 @@ use crate::model::verdict::{Order, Verdict};
 use crate::stats::panel::{Vote, majority_vote};
 use crate::store::{RunStore, StoredJudge};
 
-/// Draws the samples of every pairwise judge.
+/// Draws the samples; all pairwise judges of a run are looked at together.
 ///
 /// # Errors
 ///
@@ -27,36 +27,37 @@ use crate::store::{RunStore, StoredJudge};
 pub(super) fn samples(evaluation: &Evaluation) -> Result<Vec<JudgeDisagreementRow>> {
     let mut found = vec![];
     for store in &evaluation.stores {
-        for judge in store.judged()? {
-            if judge.scale.kind == ScaleKind::Pairwise {
-                found.extend(of_judge(evaluation, store, &judge)?);
-            }
+        let mut judges = store.judged()?;
+        judges.retain(|judge| judge.scale.kind == ScaleKind::Pairwise);
+        if !judges.is_empty() {
+            found.extend(of_judges(evaluation, store, &judges)?);
         }
     }
     Ok(found)
 }
 
-fn of_judge(
+fn of_judges(
     evaluation: &Evaluation,
     store: &RunStore,
-    judge: &StoredJudge,
+    judges: &[StoredJudge],
 ) -> Result<Vec<JudgeDisagreementRow>> {
     let seed = store.plan().body.seed;
-    let answers = store.pair_answers(&judge.judge)?;
     let turned = |pair: &PairKey| is_turned(seed, &pair.item());
-    // A and B are names that do not depend on what the judge's file calls them.
+    // A and B are names that do not depend on what a judge's file calls them.
     let scale = Scale {
         kind: ScaleKind::Pairwise,
         levels: ["A", "B", "tie"].map(str::to_owned).to_vec(),
         positive: None,
     };
-    let verdicts: Vec<Verdict> = answers
-        .iter()
-        .flat_map(|answer| verdicts(judge, answer, turned(&answer.pair), &scale))
-        .collect();
-    let pairs: BTreeMap<ItemId, &PairKey> =
-        answers.iter().map(|a| (a.pair.item(), &a.pair)).collect();
-    let labels = labels(&store.pair_labels(&judge.judge)?, &turned);
+    let (mut verdicts, mut pairs, mut people) = (vec![], BTreeMap::new(), vec![]);
+    for judge in judges {
+        people.extend(store.pair_labels(&judge.judge)?);
+        for answer in store.pair_answers(&judge.judge)? {
+            verdicts.extend(both_orders(judge, &answer, turned(&answer.pair), &scale));
+            pairs.insert(answer.pair.item(), answer.pair);
+        }
+    }
+    let labels = labels(&people, &turned);
     let segments = segments(evaluation, &pairs);
     let judged = Judged {
         scale: &scale,
@@ -96,7 +97,12 @@ fn is_turned(seed: Seed, item: &ItemId) -> bool {
 }
 
 /// Both orders as verdicts on outputs A and B.
-fn verdicts(judge: &StoredJudge, answer: &PairAnswer, turned: bool, scale: &Scale) -> [Verdict; 2] {
+fn both_orders(
+    judge: &StoredJudge,
+    answer: &PairAnswer,
+    turned: bool,
+    scale: &Scale,
+) -> [Verdict; 2] {
     let mut both = [Order::AFirst, Order::BFirst].map(|order| {
         let said = answer.in_order(order);
         let level = |p: Preference| {
@@ -153,7 +159,7 @@ fn labels(labels: &[PairLabel], turned: &dyn Fn(&PairKey) -> bool) -> BTreeMap<I
 /// The first segment of each pair's task.
 fn segments(
     evaluation: &Evaluation,
-    pairs: &BTreeMap<ItemId, &PairKey>,
+    pairs: &BTreeMap<ItemId, PairKey>,
 ) -> BTreeMap<ItemId, String> {
     let table = &evaluation.table;
     let tasks: BTreeMap<&TaskId, usize> = table.tasks.iter().zip(0..).collect();

@@ -201,6 +201,18 @@ impl PreferenceColumn {
     pub fn metric(&self) -> String {
         format!("{}{PREFERENCE}", self.judge)
     }
+
+    /// Whether an arm is one of the two that were compared.
+    pub fn concerns(&self, arm: u16) -> bool {
+        [self.baseline, self.candidate].contains(&arm)
+    }
+
+    /// Whether a trial of one of its arms is in a pair with a usable answer.
+    pub fn is_judged(&self, task: u32, index: u32) -> bool {
+        let pair = self.pairs.get(&(task, index));
+        let preference = pair.and_then(|p| p.preference.as_ref());
+        preference.is_some_and(|p| p.value().is_some())
+    }
 }
 
 /// How the metric of a pairwise judge ends, after the judge's name.

@@ -28,6 +28,8 @@ pub(super) struct PreferenceLines {
     word: Option<String>,
     corrected: Option<Value>,
     labelled: u64,
+    /// Whether the judge has a certificate that holds.
+    certified: bool,
     why: String,
     missing: String,
     worst: Option<Value>,
@@ -56,6 +58,7 @@ fn lines(lookup: &Lookup<'_>, row: &PreferenceRow) -> PreferenceLines {
         word: known.map(|c| words::decision(c.decision)),
         corrected: known.map(|c| safe(with_limits(c.value, c.low, c.high))),
         labelled: row.labelled,
+        certified: row.calibration.is_some() && row.status != EstimateStatus::Uncalibrated,
         why: why(row, compared),
         missing: missing(&row.counts),
         worst: row

@@ -341,6 +341,13 @@ fn replies_that_cannot_be_used_are_infrastructure_and_not_decidable() {
             &json!("not_decidable")
         )
     );
+    for arm in ["quillon-prod", "challenger-b"] {
+        let counts = report.accounting(arm, "quality");
+        assert_eq!(
+            (&counts["judged"], &counts["excluded"]),
+            (&json!(24), &json!({"judge": 6}))
+        );
+    }
     let said = preference(&place);
     assert_eq!(said["counts"]["unusable"], json!({"unparsable": 6}));
     assert_eq!(
