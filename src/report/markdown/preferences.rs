@@ -139,7 +139,7 @@ mod tests {
         for wanted in [
             "| 47 of 50 | 20 | 7 | 8 | 12 | 2 unparsable, 1 with a trial lost to infrastructure |",
             "Not known what people prefer",
-            "the judge has no certificate",
+            "no certificate",
             "+.2500 [.0500,\u{a0}.4500]",
             "Whatever the missing pairs held: [−.0100,\u{a0}.5000]",
             "both orders got the same answer in 35 of 47 (.7447 [.5000,\u{a0}.9000])",
