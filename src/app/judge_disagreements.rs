@@ -132,7 +132,7 @@ fn graded(
     (grades, segments)
 }
 
-fn evidence(
+pub(super) fn evidence(
     store: &RunStore,
     suite: &Suite,
     key: &TrialKey,

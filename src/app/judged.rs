@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::base::Result;
 use crate::calibrate::{JudgeAnswer, all_in_all, majority};
 use crate::model::judged::{Drawn, JudgeCell, JudgeColumn, Standing, StandingState, TrialLabel};
-use crate::model::label::{Scale, TrialKey};
+use crate::model::label::{Scale, ScaleKind, TrialKey};
 use crate::model::score::ScoreTable;
 use crate::model::verdict::{Verdict, unusable};
 use crate::store::{RunStore, StoredJudge, StoredLabel};
@@ -30,8 +30,11 @@ pub(super) fn attach(store: &RunStore, table: &mut ScoreTable) -> Result<()> {
             (key, row)
         })
         .collect();
+    // What compares two arms has columns of its own.
+    let of_one = |j: &&StoredJudge| j.scale.kind != ScaleKind::Pairwise;
     table.judges = judges
         .iter()
+        .filter(of_one)
         .map(|judge| column(judge, table, &row_of))
         .collect();
     Ok(())
@@ -125,7 +128,7 @@ fn label(column: &JudgeColumn, labels: &[&StoredLabel]) -> Option<TrialLabel> {
     })
 }
 
-fn standing(stored: &StoredJudge, arm: &str) -> Standing {
+pub(super) fn standing(stored: &StoredJudge, arm: &str) -> Standing {
     let Some((certificate, digest)) = &stored.certificate else {
         return Standing::default();
     };

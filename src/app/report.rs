@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluate::Evaluation;
-use super::{Decided, Talk, disagreements, judge_disagreements};
+use super::{Decided, Talk, disagreements, judge_disagreements, pair_disagreements, pair_rows};
 use crate::base::{Error, ErrorKind, Result};
 use crate::compare::gate::GateResult;
 use crate::plan::PlanOptions;
@@ -54,7 +54,8 @@ pub fn write(
         }
     }
     let samples = disagreements::samples(&evaluation)?;
-    let judged = judge_disagreements::samples(&evaluation)?;
+    let mut judged = judge_disagreements::samples(&evaluation)?;
+    judged.extend(pair_disagreements::samples(&evaluation)?);
     let files = FileFolder::create(&folder)?;
     files.write("report.json", |out| report::json::write(&report, out))?;
     let markdown = report::markdown::render(&report, &samples)?;
@@ -88,6 +89,10 @@ pub fn write(
         files.write("judge_disagreements.json", |out| {
             out.write_all(json.as_bytes())
         })?;
+    }
+    let pairs = pair_rows::rows(&evaluation)?;
+    if !pairs.is_empty() {
+        files.write("pairs.csv", |out| report::csv::pairs(&pairs, out))?;
     }
     super::trials::write(&evaluation, &files)?;
     evaluation.stores[0].note_report(&files)?;

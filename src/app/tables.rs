@@ -6,6 +6,7 @@ use super::evaluate::{EvaluatedArm, Evaluation};
 use crate::base::{ArmId, Result, TaskId};
 use crate::model::judged::{JudgeCell, JudgeColumn, Standing};
 use crate::model::measure::Dimension;
+use crate::model::preference::PreferenceColumn;
 use crate::model::report::{ArmInfo, InfrastructureRow};
 use crate::model::score::{MeasureColumn, ScoreTable, SegmentColumn, Unscored};
 use crate::store::RunStore;
@@ -91,6 +92,18 @@ fn append(whole: &mut ScoreTable, mut other: ScoreTable) {
         other.block.resize(other.arm.len(), None);
         whole.block.append(&mut other.block);
     }
+    let moved = |p: PreferenceColumn| PreferenceColumn {
+        baseline: p.baseline + shift,
+        candidate: p.candidate + shift,
+        pairs: p
+            .pairs
+            .into_iter()
+            .map(|((task, index), pair)| ((position[&other.tasks[task as usize]], index), pair))
+            .collect(),
+        ..p
+    };
+    let more = std::mem::take(&mut other.preferences);
+    whole.preferences.extend(more.into_iter().map(moved));
     whole.arms.append(&mut other.arms);
     whole.arm.extend(other.arm.iter().map(|a| a + shift));
     whole.task.extend(

@@ -107,7 +107,8 @@ pub struct CalibrateArgs {
 pub struct JudgeArgs {
     /// Run folder
     pub run: PathBuf,
-    /// Recorded verdicts with arm, task and trial; calls nobody
+    /// Recorded verdicts with arm, task and trial, or with --scale pairwise:A,B,tie on items
+    /// ARM/TASK/TRIAL|ARM/TASK/TRIAL in both orders; calls nobody
     #[arg(long)]
     pub verdicts: Option<PathBuf>,
     /// Column of the verdicts, e.g. verdict=passed
@@ -140,7 +141,7 @@ pub struct JudgeArgs {
     /// Column of the labels
     #[arg(long = "map-labels", value_name = "KEY=COLUMN")]
     pub map_labels: Vec<String>,
-    /// binary, ordinal or nominal, with levels. Default: the certificate's, else from the answers
+    /// binary, ordinal, nominal or pairwise, with levels. Default: the certificate's, else from the answers
     #[arg(long)]
     pub scale: Option<String>,
     /// The least level that counts as good
@@ -194,10 +195,13 @@ pub struct LabelSampleArgs {
     /// Quotas by this judge's answers, while at most half of the tasks are labelled
     #[arg(long, value_name = "JUDGE")]
     pub quota_by: Option<String>,
+    /// For a pairwise judge: tasks, each with one pair of baseline and candidate in an order that is drawn
+    #[arg(long, conflicts_with = "quota_by")]
+    pub pairs: bool,
     /// Root of all randomness. Default: the run's
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Folder of the sheet. Default: RUN/labels
+    /// Folder of the sheet. Default: RUN/labels, with --pairs RUN/pair-labels
     #[arg(long)]
     pub out: Option<PathBuf>,
 }
@@ -208,6 +212,7 @@ impl LabelSampleArgs {
             run: self.run.clone(),
             count: self.count,
             quota_by: self.quota_by.clone(),
+            pairs: self.pairs,
             seed: self.seed,
             out: self.out.clone(),
         }
@@ -278,10 +283,17 @@ pub fn sampled(done: &Sampled, format: Format) -> Result<u8> {
     if let Some(short) = &done.short {
         render::talk(short);
     }
-    render::print(&format!(
-        "{} trials of {} tasks in {folder}: raters get sheet.csv and items.jsonl; key.csv says which trial each item is, keep it from them",
-        done.items, done.tasks
-    ))?;
+    let text = match done.pairs {
+        true => format!(
+            "{} pairs of {} tasks in {folder}: raters get sheet.csv and items.jsonl and answer first, second or tie; key.csv says which output is whose, keep it from them",
+            done.items, done.tasks
+        ),
+        false => format!(
+            "{} trials of {} tasks in {folder}: raters get sheet.csv and items.jsonl; key.csv says which trial each item is, keep it from them",
+            done.items, done.tasks
+        ),
+    };
+    render::print(&text)?;
     Ok(0)
 }
 

@@ -7,6 +7,7 @@ pub mod futility;
 pub mod gate;
 mod locked;
 pub mod orient;
+mod preference;
 pub mod quality;
 pub mod robustness;
 pub mod rules;

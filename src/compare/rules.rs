@@ -5,6 +5,7 @@ use super::gate::{
     CandidateRate, FinishedWord, GateResult, RateMissing, Rule, RuleKind as Kind, RuleResult, gate,
     rule,
 };
+use super::preference;
 use super::quality::{self, JudgedComparison};
 use super::screen::{ScreenTask, task_screen};
 use super::table::{Compared, Comparing, decision_margin, margin_of};
@@ -118,7 +119,10 @@ fn on_quality(bench: &Bench, spec: &RuleSpec) -> Result<(RuleResult, GateRule)> 
         judged,
         ..
     } = bench;
-    let found = quality::judge_rule(table, context, comparing, judged, spec, level)?;
+    let found = match preference::ruled(table, comparing, spec) {
+        Some(metric) => preference::judge_rule(metric, comparing, judged, spec),
+        None => quality::judge_rule(table, context, comparing, judged, spec, level)?,
+    };
     let row = GateRule {
         dimension: spec.dimension,
         metric: found.metric,

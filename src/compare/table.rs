@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::contrast::{Contrasted, Pair, contrast};
 use super::decision::{DecideInput, Decision, JudgeState, MissingState, ScheduleState, decide};
 use super::drift::Drifted;
+use super::preference;
 use super::quality::{self, JudgedComparison};
 use super::settle::{Question, settle};
 use crate::base::{Result, Seed};
@@ -16,6 +17,7 @@ use crate::model::analysis::DecisionSpec;
 use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus};
 use crate::model::measure::{Dimension, Measure};
 use crate::model::metric::{Contrast, Metric};
+use crate::model::preference::PreferenceRow;
 use crate::model::score::ScoreTable;
 use crate::stats::Limits;
 use crate::stats::multiplicity::{Adjustment, adjust};
@@ -100,6 +102,8 @@ pub struct Comparisons {
     pub compared: Vec<Compared>,
     /// On quality, by judge.
     pub judged: Vec<JudgedComparison>,
+    /// What pairwise judges said, over all tasks.
+    pub preferences: Vec<PreferenceRow>,
 }
 
 /// Compares two arms on every compared metric that was measured in one of them, in every segment.
@@ -152,14 +156,20 @@ pub fn compare(
     let mut contrasted: Vec<_> = contrasted.into_iter().flatten().collect();
     mark_selection(&mut contrasted);
     let by_judges = quality::contrasts(table, context, segments, comparing)?;
-    let is_main = |c: &&quality::JudgedContrast| c.is_main(table, comparing.decision);
-    let main = by_judges.iter().find(is_main);
-    let adjusted = family(
-        &contrasted,
-        main.and_then(quality::JudgedContrast::p),
-        comparing.decision,
-    );
-    let judged = by_judges
+    let by_pairs = preference::contrasts(table, context, segments, comparing)?;
+    let main_pairs = by_pairs.iter().find(|c| c.is_main(comparing.decision));
+    // One comparison stands for quality in the family: that of the judge that the rules name.
+    let is_main =
+        |c: &&quality::JudgedContrast| main_pairs.is_none() && c.is_main(table, comparing.decision);
+    let main_p = match main_pairs {
+        Some(pairs) => pairs.p(),
+        None => by_judges
+            .iter()
+            .find(is_main)
+            .and_then(quality::JudgedContrast::p),
+    };
+    let adjusted = family(&contrasted, main_p, comparing.decision);
+    let mut judged: Vec<JudgedComparison> = by_judges
         .iter()
         .map(|c| {
             let own = adjusted.get(Dimension::Quality.name()).copied();
@@ -167,6 +177,18 @@ pub fn compare(
             quality::finish(context, comparing, c, own)
         })
         .collect();
+    let mut preferences = vec![];
+    for contrast in &by_pairs {
+        let is_main = contrast.is_main(comparing.decision);
+        let own = adjusted.get(Dimension::Quality.name()).copied();
+        let own = own.filter(|_| is_main);
+        let found = preference::finish(context, comparing, contrast, own);
+        if found.row.segment.is_none() {
+            let row = preference::report_row(context, comparing, contrast, &found)?;
+            preferences.push(row);
+        }
+        judged.push(found);
+    }
     let compared = contrasted
         .into_iter()
         .map(|(metric, segment, found)| {
@@ -177,7 +199,11 @@ pub fn compare(
             finish(context, comparing, metric, segment, found, p_adjusted, cost)
         })
         .collect();
-    Ok(Comparisons { compared, judged })
+    Ok(Comparisons {
+        compared,
+        judged,
+        preferences,
+    })
 }
 
 /// The compared metrics that were measured in one of the arms; where no trial of either arm is valid,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::base::{Digest, ItemId, JudgeId, Seed, TaskId};
 use crate::judge::blind::Blinded;
 use crate::judge::view::View;
-use crate::model::label::Scale;
+use crate::model::label::{Scale, ScaleKind};
 use crate::model::report::JudgeDisagreementRow;
 use crate::model::verdict::{Order, Verdict};
 use crate::stats::panel::{Vote, majority_vote};
@@ -204,9 +204,10 @@ fn within(judged: &Judged, item: &ItemId, judge: &JudgeId, given: &[Given]) -> V
     for (i, a) in given.iter().enumerate() {
         for b in given[i + 1..].iter().filter(|b| b.code != a.code) {
             let (one, two) = (a.verdict, b.verdict);
+            let stratum = stratum_within(judged, judge, a, b);
             let pick = |kind, who: [String; 2]| {
                 let said = [judged.level(a.code), judged.level(b.code)];
-                judged.pick(kind, item, one.task.clone(), who, said, judge.as_str())
+                judged.pick(kind, item, one.task.clone(), who, said, &stratum)
             };
             let order = |order: Option<Order>| order.map_or("", Order::name);
             if one.order == two.order && one.repeat != two.repeat {
@@ -219,6 +220,23 @@ fn within(judged: &Judged, item: &ItemId, judge: &JudgeId, given: &[Given]) -> V
         }
     }
     out
+}
+
+/// The judge; of both orders of a pair also what changing places did.
+fn stratum_within(judged: &Judged, judge: &JudgeId, a: &Given, b: &Given) -> String {
+    let slots = |given: &Given| match (given.verdict.order, given.code) {
+        (Some(Order::AFirst), 0) | (Some(Order::BFirst), 1) => Some("whichever came first won"),
+        (Some(Order::AFirst), 1) | (Some(Order::BFirst), 0) => Some("whichever came second won"),
+        _ => None,
+    };
+    let two_orders = a.verdict.order != b.verdict.order;
+    if judged.scale.kind != ScaleKind::Pairwise || !two_orders {
+        return judge.to_string();
+    }
+    match (slots(a), slots(b)) {
+        (Some(one), Some(other)) if one == other => format!("{judge}, {one}"),
+        _ => format!("{judge}, a tie in one order"),
+    }
 }
 
 /// A judge against people and the grader.

@@ -6,6 +6,7 @@ use super::segments::Segment;
 use crate::model::estimate::AccountingRow;
 use crate::model::judged::{JudgeCell, JudgeColumn};
 use crate::model::measure::{Dimension, Measure};
+use crate::model::preference::PreferenceColumn;
 use crate::model::score::{CellState, RowState, ScoreTable};
 use crate::model::trial::Boundary;
 
@@ -90,15 +91,24 @@ impl Counts {
 }
 
 impl Counts {
-    /// A valid trial is judged if any judge gave a usable verdict; else the judge is what broke.
+    /// A valid trial is judged if any judge gave a usable verdict on it or on its pair; else the judge is
+    /// what broke.
     fn add_verdict(&mut self, table: &ScoreTable, row: usize) {
         let usable = |c: &JudgeColumn| matches!(c.cell[row], JudgeCell::Level(_));
-        if table.judges.iter().any(usable) {
+        let in_pair = |c: &PreferenceColumn| {
+            c.concerns(table.arm[row]) && c.is_judged(table.task[row], table.index[row])
+        };
+        if table.judges.iter().any(usable) || table.preferences.iter().any(in_pair) {
             self.judged += 1;
         } else {
             *self.excluded.entry(Boundary::Judge).or_default() += 1;
         }
     }
+}
+
+/// Whether a judge was asked about an arm at all.
+fn is_judged(table: &ScoreTable, arm: u16) -> bool {
+    !table.judges.is_empty() || table.preferences.iter().any(|c| c.concerns(arm))
 }
 
 fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
@@ -117,7 +127,7 @@ fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
             RowState::Infra(boundary) => *counts.excluded.entry(boundary).or_default() += 1,
             RowState::Valid => {
                 counts.valid += 1;
-                if dimension == Dimension::Quality && !table.judges.is_empty() {
+                if dimension == Dimension::Quality && is_judged(table, arm) {
                     counts.add_verdict(table, row);
                 } else if columns.iter().any(|c| c.cell[row] == CellState::Scored) {
                     counts.graded += 1;

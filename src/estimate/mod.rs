@@ -3,6 +3,8 @@
 mod accounting;
 mod cells;
 mod costs;
+mod position;
+mod preference;
 mod quality;
 mod rates;
 mod segments;
@@ -12,6 +14,10 @@ pub use accounting::accounting;
 pub(crate) use cells::transformed;
 pub use cells::{TaskCells, TrialValues};
 pub(crate) use costs::unit_means;
+pub use position::{Position, counts as pair_counts, position};
+pub use preference::{
+    PairCells, PairScore, completed, corrected_preference, direction, moved, own_preference,
+};
 pub(crate) use quality::{FEWEST_LABELLED_TRIALS, corrected};
 pub use quality::{JudgedTrial, QualityCells};
 pub(crate) use rates::{partial_tasks, status, task_scores};

@@ -15,6 +15,7 @@ pub mod label;
 pub mod measure;
 pub mod metric;
 pub mod plan;
+pub mod preference;
 pub mod report;
 pub mod score;
 pub mod script;

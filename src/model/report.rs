@@ -11,6 +11,7 @@ use crate::model::estimate::{
 };
 use crate::model::judging::JudgeRow;
 use crate::model::measure::Dimension;
+use crate::model::preference::PreferenceRow;
 
 /// The version of `report.json`; keys may be added within a version.
 pub const REPORT_FORMAT: u32 = 1;
@@ -30,6 +31,9 @@ pub struct Report {
     pub estimates: Vec<EstimateRow>,
     /// Comparisons.
     pub comparisons: Vec<ComparisonRow>,
+    /// What pairwise judges said of the compared arms; empty where none was asked.
+    #[serde(default)]
+    pub preferences: Vec<PreferenceRow>,
     /// What the main comparisons would say under other defensible rules.
     #[serde(default)]
     pub robustness: Vec<RobustnessRow>,

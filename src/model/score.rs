@@ -3,6 +3,7 @@
 use crate::base::{ArmId, TaskId};
 use crate::model::judged::JudgeColumn;
 use crate::model::measure::Measure;
+use crate::model::preference::PreferenceColumn;
 use crate::model::trial::Boundary;
 
 /// All planned trials of a run as columns; every estimate and comparison is made from it.
@@ -41,6 +42,8 @@ pub struct ScoreTable {
     pub unscored: Vec<Unscored>,
     /// Judges, in order of their names.
     pub judges: Vec<JudgeColumn>,
+    /// Judges that compare two arms, in order of their names.
+    pub preferences: Vec<PreferenceColumn>,
 }
 
 /// Why some valid trials of an arm have no value of a measure.

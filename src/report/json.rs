@@ -89,6 +89,7 @@ mod tests {
             "notices",
             "preflight",
             "reporting_rules",
+            "preferences",
             "robustness",
             "rules",
             "run",

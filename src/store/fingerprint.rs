@@ -61,6 +61,8 @@ pub(super) fn of_judged(db: &Connection) -> Result<String> {
         "SELECT judge, scale, pin, certificate FROM judges ORDER BY judge",
         "SELECT * FROM verdicts ORDER BY trial, judge, repeat, ord, identity",
         "SELECT * FROM labels ORDER BY trial, judge, rater",
+        "SELECT * FROM pairs ORDER BY judge, baseline, candidate, repeat",
+        "SELECT * FROM pair_labels ORDER BY judge, baseline, candidate, rater",
         "SELECT key, value FROM meta WHERE key GLOB 'judge_notices/*' ORDER BY key",
         "SELECT key, value FROM meta WHERE key GLOB 'judge_asked/*' ORDER BY key",
     ] {

@@ -95,18 +95,13 @@ impl RunStore {
     pub fn put_judged(&mut self, input: &JudgeInput) -> Result<PutJudged> {
         let keys = self.trial_rows()?;
         let db = self.db.transaction().map_err(sql)?;
-        let scale = serde_json::to_string(input.scale).map_err(|e| Error::io(e.to_string()))?;
-        let certificate: Option<String> = match &input.certificate {
-            CertificateInput::Set(text) => Some(text.clone()),
-            CertificateInput::Keep => kept_certificate(&db, input.judge)?,
-            CertificateInput::Withdraw => None,
-        };
-        db.execute(
-            "INSERT INTO judges (judge, scale, pin, certificate) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (judge) DO UPDATE SET scale = ?2, pin = coalesce(?3, pin), certificate = ?4",
-            params![input.judge.as_str(), scale, input.pin, certificate],
-        )
-        .map_err(sql)?;
+        put_judge(
+            &db,
+            input.judge,
+            input.scale,
+            input.pin.as_deref(),
+            &input.certificate,
+        )?;
         let mut put = PutJudged::default();
         if let Some(verdicts) = input.verdicts {
             put.verdicts = put_verdicts(&db, input.judge, verdicts, &keys)?;
@@ -117,17 +112,6 @@ impl RunStore {
         put_notices(&db, input.judge, input.notices)?;
         db.commit().map_err(sql)?;
         Ok(put)
-    }
-
-    /// Stores what a reader of the report should know of a judge without verdicts on single trials.
-    ///
-    /// # Errors
-    ///
-    /// If the database cannot be written.
-    pub fn put_judge_notices(&mut self, judge: &JudgeId, notices: &[Notice]) -> Result<()> {
-        let db = self.db.transaction().map_err(sql)?;
-        put_notices(&db, judge, notices)?;
-        db.commit().map_err(sql)
     }
 
     /// What a reader of the report should know of judges, by judge.
@@ -244,7 +228,7 @@ impl RunStore {
     }
 
     /// The internal key of every stored trial.
-    fn trial_rows(&self) -> Result<HashMap<TrialKey, i64>> {
+    pub(super) fn trial_rows(&self) -> Result<HashMap<TrialKey, i64>> {
         let select = "SELECT a.name, k.name, t.idx, t.row FROM trials t
                       JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task";
         let mut select = self.db.prepare(select).map_err(sql)?;
@@ -257,8 +241,31 @@ impl RunStore {
     }
 }
 
+/// The judge's own row: its scale, and what becomes of pin and certificate.
+pub(super) fn put_judge(
+    db: &Transaction,
+    judge: &JudgeId,
+    scale: &Scale,
+    pin: Option<&str>,
+    certificate: &CertificateInput,
+) -> Result<()> {
+    let scale = serde_json::to_string(scale).map_err(|e| Error::io(e.to_string()))?;
+    let certificate: Option<String> = match certificate {
+        CertificateInput::Set(text) => Some(text.clone()),
+        CertificateInput::Keep => kept_certificate(db, judge)?,
+        CertificateInput::Withdraw => None,
+    };
+    db.execute(
+        "INSERT INTO judges (judge, scale, pin, certificate) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (judge) DO UPDATE SET scale = ?2, pin = coalesce(?3, pin), certificate = ?4",
+        params![judge.as_str(), scale, pin, certificate],
+    )
+    .map_err(sql)?;
+    Ok(())
+}
+
 /// Notices in place of those that were there, under the fingerprint of all that is stored of judges.
-fn put_notices(db: &Connection, judge: &JudgeId, notices: &[Notice]) -> Result<()> {
+pub(super) fn put_notices(db: &Connection, judge: &JudgeId, notices: &[Notice]) -> Result<()> {
     let key = format!("{NOTICES}{judge}");
     if notices.is_empty() {
         let delete = "DELETE FROM meta WHERE key = ?1";

@@ -20,6 +20,9 @@ use crate::model::measure::Measure;
 ///
 /// `verdicts` and `labels` hold answers as levels of the scale in `judges`; a verdict without an answer
 /// has a reason. `ord` and `identity` are empty where they were not varied.
+///
+/// `pairs` holds what a pairwise judge said of two trials of one task, with either of them first and all
+/// in all, as `baseline`, `candidate` or `tie`, or the reason why it cannot be used.
 pub fn create(db: &Connection) -> Result<()> {
     let columns: String = Measure::ALL
         .iter()
@@ -65,7 +68,17 @@ pub fn create(db: &Connection) -> Result<()> {
          CREATE TABLE IF NOT EXISTS labels (
              trial INTEGER NOT NULL REFERENCES trials, judge TEXT NOT NULL REFERENCES judges,
              rater TEXT NOT NULL, answer TEXT NOT NULL, stratum TEXT, probability REAL,
-             UNIQUE (trial, judge, rater));"
+             UNIQUE (trial, judge, rater));
+         CREATE TABLE IF NOT EXISTS pairs (
+             judge TEXT NOT NULL REFERENCES judges, baseline INTEGER NOT NULL REFERENCES trials,
+             candidate INTEGER NOT NULL REFERENCES trials, repeat INTEGER NOT NULL,
+             baseline_first TEXT, baseline_first_reason TEXT, candidate_first TEXT,
+             candidate_first_reason TEXT, preference TEXT, reason TEXT, effect TEXT,
+             UNIQUE (judge, baseline, candidate, repeat));
+         CREATE TABLE IF NOT EXISTS pair_labels (
+             judge TEXT NOT NULL REFERENCES judges, baseline INTEGER NOT NULL REFERENCES trials,
+             candidate INTEGER NOT NULL REFERENCES trials, rater TEXT NOT NULL, preference TEXT NOT NULL,
+             stratum TEXT, probability REAL, UNIQUE (judge, baseline, candidate, rater));"
     ))
     .map_err(super::sql)
 }

@@ -42,6 +42,7 @@ mod live_secrets;
 mod live_store;
 mod live_world;
 mod load;
+mod preferences;
 mod properties_stats;
 mod provider;
 mod published;

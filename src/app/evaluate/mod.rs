@@ -24,7 +24,7 @@ use crate::plan::PlanOptions;
 use crate::stats::Level;
 use crate::store::RunStore;
 
-use super::{judged, rules_of_report, tables};
+use super::{judged, preferences, rules_of_report, tables};
 
 /// Examples of a broken rule that the report shows.
 const EXAMPLES: usize = 3;
@@ -64,6 +64,7 @@ impl<'a> Evaluation<'a> {
         for store in &stores {
             let mut table = store.score_table(&store.suite()?)?;
             judged::attach(store, &mut table)?;
+            preferences::attach(store, &mut table)?;
             all.push(table);
         }
         let arms = tables::named_arms(&stores)?;
@@ -148,6 +149,7 @@ impl<'a> Evaluation<'a> {
             accounting: accounting(&self.table, &segments),
             estimates: estimates(&self.table, &context, &segments)?,
             comparisons: vec![],
+            preferences: vec![],
             robustness: vec![],
             screens: vec![],
             drift: vec![],
@@ -211,7 +213,11 @@ impl<'a> Evaluation<'a> {
             schedule: self.schedule(decision, a, b),
             seed,
         };
-        let Comparisons { compared, judged } = compare(&self.table, context, segments, &comparing)?;
+        let Comparisons {
+            compared,
+            judged,
+            preferences,
+        } = compare(&self.table, context, segments, &comparing)?;
         let screened = screen(&self.table, &comparing)?;
         let bench = Bench {
             table: &self.table,
@@ -222,6 +228,7 @@ impl<'a> Evaluation<'a> {
             screen: screened.as_ref(),
         };
         report.gate = judge(&bench)?;
+        report.preferences = preferences;
         report.robustness = robustness(&self.table, context, &comparing, &compared)?;
         let uncorrected = judged.iter().filter_map(|j| j.uncorrected.clone());
         report.robustness.extend(uncorrected);
@@ -260,7 +267,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The name that the report gives an arm of a run.
-    fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
+    pub(super) fn reported_name(&self, store: usize, stored: &str) -> Option<&str> {
         let arm = self
             .arms
             .iter()

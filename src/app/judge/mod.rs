@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Talk;
+use super::pairs::RunPairs;
 use crate::base::{Error, JudgeId, Notice, Result};
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, ScaleChoice, VERDICT_KEYS};
 use crate::model::calibration::Calibration;
-use crate::model::label::{Label, Scale};
+use crate::model::label::{Label, Scale, ScaleKind};
 use crate::model::verdict::Verdict;
-use crate::store::{CertificateInput, JudgeInput, RunStore};
-pub(super) use sheet::labels_of_run;
+use crate::store::{CertificateInput, JudgeInput, PairsInput, PutJudged, RunStore};
+pub(super) use sheet::{filled, labels_of_run};
 pub(super) use standing::say_certificate;
 
 /// What is put into a run.
@@ -70,6 +71,16 @@ pub fn judge(command: &JudgeCommand, talk: &mut Talk) -> Result<Vec<Judged>> {
         .transpose()?;
     let choice = scale_choice(command, certificate.as_ref())?;
     let names = names(command, &verdicts, certificate.as_ref())?;
+    if choice.kind == Some(ScaleKind::Pairwise) {
+        return on_pairs(
+            command,
+            &names,
+            &verdicts,
+            &choice,
+            certificate.as_ref(),
+            talk,
+        );
+    }
     let words = verdicts
         .iter()
         .filter_map(|v| v.answer.value())
@@ -93,11 +104,7 @@ pub fn judge(command: &JudgeCommand, talk: &mut Talk) -> Result<Vec<Judged>> {
     let mut store = RunStore::open(&command.run)?;
     let mut done = vec![];
     for name in names {
-        let own: Vec<Verdict> = verdicts
-            .iter()
-            .filter(|v| v.judge.as_str() == name)
-            .cloned()
-            .collect();
+        let own = of_judge(&verdicts, &name);
         done.push(put(
             &mut store,
             command,
@@ -110,6 +117,88 @@ pub fn judge(command: &JudgeCommand, talk: &mut Talk) -> Result<Vec<Judged>> {
         )?);
     }
     Ok(done)
+}
+
+/// Recorded verdicts on pairs of trials.
+fn on_pairs(
+    command: &JudgeCommand,
+    names: &[String],
+    verdicts: &[Verdict],
+    choice: &ScaleChoice,
+    certificate: Option<&Calibration>,
+    talk: &mut Talk,
+) -> Result<Vec<Judged>> {
+    let words = verdicts.iter().filter_map(|v| v.answer.value());
+    let scale = choice.settle(words.map(String::as_str))?;
+    if let Some(certificate) = certificate {
+        same_scale(command, &scale, &certificate.scale)?;
+    }
+    let mut store = RunStore::open(&command.run)?;
+    let pairs = RunPairs::of(&store)?;
+    let labels = match &command.labels {
+        Some(file) => Some(pairs.labels(file, &command.map_labels, &scale, talk)?),
+        None => None,
+    };
+    let mut done = vec![];
+    for name in names {
+        let own: Vec<Verdict> = of_judge(verdicts, name);
+        let answers = pairs
+            .answers(&scale, &own)
+            .map_err(|error| error.in_file(&command.verdicts))?;
+        let (judge, pin) = (JudgeId::new(name.as_str()), one_pin(command, name, &own)?);
+        let given = command.certificate.as_deref().zip(certificate);
+        say_certificate(&store, &judge, given, pin.as_deref(), talk)?;
+        let stored = store.put_pairs(&PairsInput {
+            judge: &judge,
+            scale: &scale,
+            pin: pin.as_deref(),
+            certificate: certificate_input(certificate)?,
+            answers: &answers,
+            labels: labels.as_deref(),
+            notices: &[],
+        })?;
+        done.push(judged(name, stored, certificate));
+    }
+    Ok(done)
+}
+
+fn of_judge(verdicts: &[Verdict], name: &str) -> Vec<Verdict> {
+    let own = verdicts.iter().filter(|v| v.judge.as_str() == name);
+    own.cloned().collect()
+}
+
+fn judged(name: &str, stored: PutJudged, certificate: Option<&Calibration>) -> Judged {
+    Judged {
+        judge: name.to_owned(),
+        verdicts: stored.verdicts,
+        labels: stored.labels,
+        certificate: certificate.map(|c| c.result.result.clone()),
+    }
+}
+
+fn certificate_input(certificate: Option<&Calibration>) -> Result<CertificateInput> {
+    let text = certificate
+        .map(serde_json::to_string)
+        .transpose()
+        .map_err(|e| Error::io(e.to_string()))?;
+    Ok(text.map_or(CertificateInput::Keep, CertificateInput::Set))
+}
+
+/// The pin that all verdicts of a judge carry.
+fn one_pin(command: &JudgeCommand, name: &str, verdicts: &[Verdict]) -> Result<Option<String>> {
+    let pins: BTreeSet<Option<String>> = verdicts
+        .iter()
+        .map(|v| v.pin.as_ref().map(ToString::to_string))
+        .collect();
+    if pins.len() > 1 {
+        return Err(Error::input(format!(
+            "the verdicts of `{name}` carry {} different pins",
+            pins.len()
+        ))
+        .in_file(&command.verdicts)
+        .hint("two definitions are two judges: name them apart"));
+    }
+    Ok(pins.into_iter().next().flatten())
 }
 
 fn scale_choice(command: &JudgeCommand, certificate: Option<&Calibration>) -> Result<ScaleChoice> {
@@ -181,24 +270,8 @@ fn put(
     certificate: Option<&Calibration>,
     talk: &mut Talk,
 ) -> Result<Judged> {
-    let pins: BTreeSet<Option<String>> = verdicts
-        .iter()
-        .map(|v| v.pin.as_ref().map(ToString::to_string))
-        .collect();
-    if pins.len() > 1 {
-        return Err(Error::input(format!(
-            "the verdicts of `{name}` carry {} different pins",
-            pins.len()
-        ))
-        .in_file(&command.verdicts)
-        .hint("two definitions are two judges: name them apart"));
-    }
     let judge = JudgeId::new(name);
-    let text = certificate
-        .map(serde_json::to_string)
-        .transpose()
-        .map_err(|e| Error::io(e.to_string()))?;
-    let pin = pins.into_iter().next().flatten();
+    let pin = one_pin(command, name, verdicts)?;
     let given = command.certificate.as_deref().zip(certificate);
     say_certificate(store, &judge, given, pin.as_deref(), talk)?;
     let lost = lost(verdicts);
@@ -210,18 +283,13 @@ fn put(
         judge: &judge,
         scale,
         pin,
-        certificate: text.map_or(CertificateInput::Keep, CertificateInput::Set),
+        certificate: certificate_input(certificate)?,
         verdicts: Some(verdicts),
         labels,
         notices: &notices,
     })?;
     store.put_asked(&judge, None)?;
-    Ok(Judged {
-        judge: name.to_owned(),
-        verdicts: stored.verdicts,
-        labels: stored.labels,
-        certificate: certificate.map(|c| c.result.result.clone()),
-    })
+    Ok(judged(name, stored, certificate))
 }
 
 /// How many recorded verdicts cannot be used, and why.

@@ -7,14 +7,30 @@ use crate::base::{Error, Result};
 use crate::load::{self, LabelOptions};
 use crate::model::label::LabelSet;
 
-/// Reads labels of trials of a run, and says how many of the rows are used. Where a trial was
-/// adjudicated, only that label stands.
+/// Reads labels of trials of a run, as [`filled`].
 ///
 /// # Errors
 ///
-/// If the file is wrong, no row has a label, or nobody says which trials they are of because `key.csv` is
-/// not beside the sheet.
+/// As [`filled`], or if nobody says which trials they are of because `key.csv` is not beside the sheet.
 pub(in crate::app) fn labels_of_run(
+    file: &Path,
+    options: &LabelOptions,
+    talk: &mut Talk,
+) -> Result<LabelSet> {
+    let set = filled(file, options, talk)?;
+    match set.labels.iter().all(|label| label.trial_key().is_none()) {
+        true => Err(without_key(file)),
+        false => Ok(set),
+    }
+}
+
+/// Reads a sheet that people filled, and says how many of its rows are used. Of what was adjudicated, only
+/// that label stands.
+///
+/// # Errors
+///
+/// If the file is wrong, or no row has a label.
+pub(in crate::app) fn filled(
     file: &Path,
     options: &LabelOptions,
     talk: &mut Talk,
@@ -28,9 +44,6 @@ pub(in crate::app) fn labels_of_run(
                 .in_file(file)
                 .hint("raters write their answer into the column `label`, and may leave out rows; give the sheet back once some are filled"),
         );
-    }
-    if set.labels.iter().all(|label| label.trial_key().is_none()) {
-        return Err(without_key(file));
     }
     talk(&format!(
         "labels: {used} of {rows} rows of {} have a label and are used",

@@ -9,6 +9,7 @@ use super::work::Work;
 use crate::app::asking::{Tally, ask};
 use crate::base::{Error, ErrorKind, ItemId, Observation, Result, Seed};
 use crate::judge::canary::{self, CanaryResult, Rejudged};
+use crate::judge::pairwise::both_orders;
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, LabelledItem, ScaleChoice};
 use crate::model::calibration::Calibration;
 use crate::model::judge::Judge;
@@ -83,7 +84,7 @@ impl Work<'_> {
         let judge = self.session.judge();
         let set = read_labels(labels, judge)?;
         let map = ColumnMap::parse(&[], &load::VERDICT_KEYS, &["verdict."])?;
-        let before = load::verdicts(then, &map, None)?.verdicts;
+        let before = whole(judge, load::verdicts(then, &map, None)?.verdicts);
         let code = |answer: &Observation<String>| {
             let level = answer.value()?;
             let at = judge.scale.levels.iter().position(|l| l == level)?;
@@ -124,7 +125,7 @@ impl Work<'_> {
             }
             asked => asked?,
         };
-        let now = self.session.verdicts(&verdicts);
+        let now = whole(judge, self.session.verdicts(&verdicts));
         let rejudged: Vec<Rejudged> = now
             .iter()
             .filter(first)
@@ -143,6 +144,15 @@ impl Work<'_> {
             .collect();
         Ok(canary::examine(&judge.scale, &rejudged))
     }
+}
+
+/// Verdicts that can be held against labels: of a pairwise judge both orders together.
+fn whole(judge: &Judge, verdicts: Vec<Verdict>) -> Vec<Verdict> {
+    if !judge.is_pairwise() {
+        return verdicts;
+    }
+    let pairs = both_orders(&judge.scale, &verdicts).into_iter();
+    pairs.map(|pair| pair.verdict).collect()
 }
 
 fn read_labels(labels: &Path, judge: &Judge) -> Result<LabelSet> {

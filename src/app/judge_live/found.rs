@@ -11,10 +11,9 @@ use crate::base::{ItemId, JudgeId, Notice};
 use crate::judge::Session;
 use crate::judge::audit::GuessTest;
 use crate::judge::canary::CanaryResult;
-use crate::judge::pairwise::{PositionEffect, both_orders};
-use crate::model::judge::Judge;
+use crate::judge::pairwise::all_repeats;
 use crate::model::plan::Plan;
-use crate::model::verdict::Verdict;
+use crate::model::preference::{PairAnswer, PositionEffect, Preference};
 
 /// What judging a run showed; kept as `judging/JUDGE.json` in the run folder.
 #[derive(Clone, Debug, Serialize)]
@@ -77,24 +76,6 @@ pub struct Pairs {
     pub second_won: u64,
 }
 
-impl Pairs {
-    /// The preferences in a sentence; nothing is decided by them.
-    pub(super) fn notice(&self) -> Notice {
-        let text = format!(
-            "{} preferred in {} pairs, {} in {}, {} ties (of these {} went to whichever came first, {} to whichever came second), {} without a usable verdict; preferences are shown and decide nothing",
-            self.a,
-            self.a_wins,
-            self.b,
-            self.b_wins,
-            self.ties,
-            self.first_won,
-            self.second_won,
-            self.unusable
-        );
-        Notice::with("preferences", text)
-    }
-}
-
 pub(super) fn begun(session: &Session) -> LiveJudged {
     LiveJudged {
         judge: session.judge().key(),
@@ -111,24 +92,22 @@ pub(super) fn begun(session: &Session) -> LiveJudged {
     }
 }
 
-pub(super) fn preferences(judge: &Judge, plan: &Plan, verdicts: &[Verdict]) -> Pairs {
+/// Counts pairs, each once whatever its repeats.
+pub(super) fn preferences(plan: &Plan, answers: &[PairAnswer]) -> Pairs {
     let mut pairs = Pairs::default();
     if let Ok([a, b]) = compared(plan) {
         (pairs.a, pairs.b) = (a.to_string(), b.to_string());
     }
-    for pair in both_orders(&judge.scale, verdicts) {
-        let at = pair
-            .verdict
-            .answer
-            .value()
-            .and_then(|answer| judge.scale.levels.iter().position(|l| l == answer));
-        match at {
-            Some(0) => pairs.a_wins += 1,
-            Some(1) => pairs.b_wins += 1,
-            Some(_) => pairs.ties += 1,
+    for repeats in answers.chunk_by(|a, b| a.pair == b.pair) {
+        let repeats: Vec<&PairAnswer> = repeats.iter().collect();
+        let (preference, effect) = all_repeats(&repeats);
+        match preference.value() {
+            Some(Preference::Baseline) => pairs.a_wins += 1,
+            Some(Preference::Candidate) => pairs.b_wins += 1,
+            Some(Preference::Tie) => pairs.ties += 1,
             None => pairs.unusable += 1,
         }
-        match pair.effect {
+        match effect {
             Some(PositionEffect::First) => pairs.first_won += 1,
             Some(PositionEffect::Second) => pairs.second_won += 1,
             _ => {}

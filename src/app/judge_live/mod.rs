@@ -15,6 +15,7 @@ use super::Talk;
 use super::asking::{Pace, ready};
 use super::judge::{labels_of_run, say_certificate};
 use super::live::Keys;
+use super::pairs::RunPairs;
 use crate::base::{Error, Notice, Result, Seed};
 use crate::judge::Session;
 use crate::load;
@@ -22,11 +23,13 @@ use crate::model::arm::Arm;
 use crate::model::calibration::Calibration;
 use crate::model::judge::Judge;
 use crate::model::label::{Label, LabelSet};
+use crate::model::preference::PairLabel;
 use crate::model::verdict::Verdict;
-use crate::store::{CertificateInput, FileFolder, JudgeInput, Replies, RunStore};
+use crate::store::{CertificateInput, FileFolder, JudgeInput, PairsInput, Replies, RunStore};
 use certificate::label_options;
 use found::{begun, preferences, said};
 use work::Work;
+pub(super) use work::compared;
 
 /// How a run is judged.
 #[derive(Clone, Debug)]
@@ -68,12 +71,10 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     )?;
     session.refuse_data(suite.spec.data)?;
     let examined = examined(command, &session)?;
-    let labels = labels(command, &judge, talk)?;
+    let labels = labels(command, &store, &judge, talk)?;
     let given = command.certificate.as_deref().zip(examined.as_ref());
-    if !judge.is_pairwise() {
-        let pin = Some(session.pin().as_str());
-        say_certificate(&store, &judge.key(), given, pin, talk)?;
-    }
+    let pin = Some(session.pin().as_str());
+    say_certificate(&store, &judge.key(), given, pin, talk)?;
     let asked = ready(&session, command.pace, keys)?;
     let folder = store.dir().join("judging");
     let mut replies = Replies::open(&folder.join("replies.jsonl"))?;
@@ -101,15 +102,20 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     let kept = asked::asked(&session, &found, &certificate, before.map(|(_, kept)| kept));
     found.notices.extend(asked::lost(&found));
     if judge.is_pairwise() {
-        let pairs = preferences(&judge, &plan, &verdicts);
-        found.notices.push(pairs.notice());
-        found.pairs = Some(pairs);
-        store.put_judge_notices(&judge.key(), &found.notices)?;
+        let own = session.verdicts(&verdicts);
+        let (pairs, stored) = put_pairs(
+            &mut store,
+            labels.pairs.as_deref(),
+            &own,
+            certificate,
+            (&judge, &found.notices),
+        )?;
+        (found.pairs, found.verdicts) = (Some(pairs), stored);
     } else {
         let own = session.verdicts(&verdicts);
         found.verdicts = put(
             &mut store,
-            (&own, labels.as_ref().map(|set| &set.labels[..])),
+            (&own, labels.trials.as_ref().map(|set| &set.labels[..])),
             certificate,
             (&judge, &found.notices),
         )?;
@@ -144,12 +150,53 @@ fn examined(command: &LiveJudgeCommand, session: &Session) -> Result<Option<Cali
     Ok(Some(certificate))
 }
 
-/// Labels of trials of the run, before anybody is asked: a sheet that nobody filled costs nothing.
-fn labels(command: &LiveJudgeCommand, judge: &Judge, talk: &mut Talk) -> Result<Option<LabelSet>> {
+/// Labels of the run, read before anybody is asked: a sheet that nobody filled costs nothing.
+#[derive(Default)]
+struct Given {
+    trials: Option<LabelSet>,
+    pairs: Option<Vec<PairLabel>>,
+}
+
+fn labels(
+    command: &LiveJudgeCommand,
+    store: &RunStore,
+    judge: &Judge,
+    talk: &mut Talk,
+) -> Result<Given> {
     let Some(file) = &command.labels else {
-        return Ok(None);
+        return Ok(Given::default());
     };
-    Ok(Some(labels_of_run(file, &label_options(judge)?, talk)?))
+    Ok(match judge.is_pairwise() {
+        true => Given {
+            pairs: Some(RunPairs::of(store)?.labels(file, &[], &judge.scale, talk)?),
+            trials: None,
+        },
+        false => Given {
+            trials: Some(labels_of_run(file, &label_options(judge)?, talk)?),
+            pairs: None,
+        },
+    })
+}
+
+/// Stores what was said of pairs, and counts it.
+fn put_pairs(
+    store: &mut RunStore,
+    labels: Option<&[PairLabel]>,
+    verdicts: &[Verdict],
+    certificate: CertificateInput,
+    (judge, notices): (&Judge, &[Notice]),
+) -> Result<(Pairs, u64)> {
+    let answers = RunPairs::of(store)?.answers(&judge.scale, verdicts)?;
+    let stored = store.put_pairs(&PairsInput {
+        judge: &judge.key(),
+        scale: &judge.scale,
+        pin: Some(judge.pin.as_str()),
+        certificate,
+        answers: &answers,
+        labels,
+        notices,
+    })?;
+    Ok((preferences(&store.plan(), &answers), stored.verdicts))
 }
 
 fn put(

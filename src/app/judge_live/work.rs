@@ -203,7 +203,7 @@ pub(super) fn side(stored: &StoredTrial) -> Option<Side<'_>> {
     trial.status.is_valid().then_some(Side { trial, trace })
 }
 
-pub(super) fn compared(plan: &Plan) -> Result<[ArmId; 2]> {
+pub(in crate::app) fn compared(plan: &Plan) -> Result<[ArmId; 2]> {
     let decision = plan.body.analysis.decision.as_ref();
     let roles = decision.and_then(|d| d.baseline.clone().zip(d.candidate.clone()));
     roles.map(|(a, b)| [a, b]).ok_or_else(|| {

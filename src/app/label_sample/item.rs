@@ -6,7 +6,7 @@ use crate::base::Result;
 use crate::judge::blind::Blinder;
 use crate::judge::view::{View, view};
 use crate::model::judge::ViewPart;
-use crate::model::score::ScoreTable;
+use crate::model::label::TrialKey;
 use crate::model::suite::Suite;
 use crate::model::trace::{EventKind, Trace};
 use crate::store::RunStore;
@@ -21,42 +21,51 @@ const SHOWN: [ViewPart; 5] = [
     ViewPart::Final,
 ];
 
-/// One line of `items.jsonl`: what the user asked, what the agent answered in the end, and the transcript
-/// as `{who, text}` in order; all of it blinded.
-pub(super) fn item(
-    store: &RunStore,
-    suite: &Suite,
-    table: &ScoreTable,
-    row: usize,
-    code: &str,
-    blinder: &Blinder,
-) -> Result<Value> {
-    let arm = &table.arms[usize::from(table.arm[row])];
-    let task = &table.tasks[table.task[row] as usize];
-    let stored = store.trial(arm, task, table.index[row])?;
-    let asked = suite.tasks.iter().find(|t| t.id == *task);
-    let given = asked.and_then(|t| t.input.get("user")).map(text);
-    let trace = stored.as_ref().and_then(|s| s.trace.as_ref());
-    let said = |kind: &[EventKind]| trace.map(|t| texts(t, kind)).unwrap_or_default();
-    let input = given.unwrap_or_else(|| said(&[EventKind::UserMessage]).join("\n"));
-    let output = said(&[EventKind::Final])
-        .pop()
-        .or_else(|| said(&[EventKind::ModelResult]).pop());
-    let seen = match (trace, asked) {
-        (Some(trace), Some(asked)) => said_once(view(&SHOWN, trace, asked)),
-        _ => View::default(),
-    };
-    let blinded = stored.as_ref().map(|s| blinder.blind(seen, &s.trial.id));
-    let parts = blinded.iter().flat_map(|b| &b.view.get().parts);
-    let transcript: Vec<Value> = parts
-        .map(|part| json!({"who": part.what, "text": part.text}))
-        .collect();
-    Ok(json!({
-        "item": code,
-        "input": blinder.scrub(&input).text,
-        "output": output.map(|o| blinder.scrub(&o).text),
-        "transcript": transcript,
-    }))
+/// What a rater sees of a trial, blinded.
+pub(in crate::app) struct Rated {
+    /// What the user asked.
+    pub input: String,
+    /// What the agent answered in the end, if it did.
+    pub output: Option<String>,
+    /// The transcript as `{who, text}` in order.
+    pub transcript: Vec<Value>,
+}
+
+impl Rated {
+    /// Reads a trial.
+    ///
+    /// # Errors
+    ///
+    /// If the store is damaged.
+    pub fn of(
+        store: &RunStore,
+        suite: &Suite,
+        trial: &TrialKey,
+        blinder: &Blinder,
+    ) -> Result<Self> {
+        let stored = store.trial(&trial.arm, &trial.task, trial.index)?;
+        let asked = suite.tasks.iter().find(|t| t.id == trial.task);
+        let given = asked.and_then(|t| t.input.get("user")).map(text);
+        let trace = stored.as_ref().and_then(|s| s.trace.as_ref());
+        let said = |kind: &[EventKind]| trace.map(|t| texts(t, kind)).unwrap_or_default();
+        let input = given.unwrap_or_else(|| said(&[EventKind::UserMessage]).join("\n"));
+        let output = said(&[EventKind::Final])
+            .pop()
+            .or_else(|| said(&[EventKind::ModelResult]).pop());
+        let seen = match (trace, asked) {
+            (Some(trace), Some(asked)) => said_once(view(&SHOWN, trace, asked)),
+            _ => View::default(),
+        };
+        let blinded = stored.as_ref().map(|s| blinder.blind(seen, &s.trial.id));
+        let parts = blinded.iter().flat_map(|b| &b.view.get().parts);
+        Ok(Self {
+            input: blinder.scrub(&input).text,
+            output: output.map(|o| blinder.scrub(&o).text),
+            transcript: parts
+                .map(|part| json!({"who": part.what, "text": part.text}))
+                .collect(),
+        })
+    }
 }
 
 /// Leaves out what the agent says again in the same turn: a runtime records a question, or a last word, as

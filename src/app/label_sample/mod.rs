@@ -7,15 +7,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::base::{Digest, Error, Result, Seed};
 use crate::calibrate::{Draw, Drawing, draw};
 use crate::judge::blind::Blinder;
+use crate::model::label::TrialKey;
 use crate::model::score::ScoreTable;
+use crate::model::suite::Suite;
 use crate::report::csv::formula_safe;
 use crate::store::{FileFolder, RunStore};
-use item::item;
+pub(super) use item::Rated;
 
 /// How trials are drawn for people.
 #[derive(Clone, Debug)]
@@ -26,21 +28,25 @@ pub struct SampleCommand {
     pub count: usize,
     /// Quotas by this judge's answers, in place of tasks at random.
     pub quota_by: Option<String>,
+    /// Pairs of baseline and candidate in place of single trials, for a pairwise judge.
+    pub pairs: bool,
     /// Root of all randomness; default: the run's.
     pub seed: Option<u64>,
-    /// Folder of the sheet; default: `labels` in the run folder.
+    /// Folder of the sheet; default: `labels` in the run folder, or `pair-labels`.
     pub out: Option<PathBuf>,
 }
 
 /// What was drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sampled {
-    /// Trials on the sheet.
+    /// Trials, or pairs, on the sheet.
     pub items: usize,
     /// Tasks on the sheet.
     pub tasks: usize,
     /// What the run could not give of what was asked for, in words.
     pub short: Option<String>,
+    /// Whether they are pairs.
+    pub pairs: bool,
     /// Folder that holds it.
     pub folder: PathBuf,
 }
@@ -53,6 +59,15 @@ pub struct Sampled {
 /// If quotas would label more than half of the tasks, the judge has no verdict in this run, a sheet is
 /// there already, or files fail.
 pub fn sample(command: &SampleCommand) -> Result<Sampled> {
+    let named = |name: &str| {
+        command
+            .out
+            .clone()
+            .unwrap_or_else(|| command.run.join(name))
+    };
+    if command.pairs {
+        return super::pair_sample::sample(command, &named("pair-labels"));
+    }
     let store = RunStore::open(&command.run)?;
     let suite = store.suite()?;
     let mut table = store.score_table(&suite)?;
@@ -60,10 +75,7 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
     let how = how(command, &table)?;
     let seed = Seed(command.seed.unwrap_or(store.plan().body.seed.0)).child("label-sample");
     let drawn = draw(&table, &how, seed)?;
-    let folder = command
-        .out
-        .clone()
-        .unwrap_or_else(|| store.dir().join("labels"));
+    let folder = named("labels");
     refuse_filled(&folder)?;
     let codes: Vec<String> = drawn.iter().map(|d| code(&table, d.row, seed)).collect();
     let files = FileFolder::create(&folder)?;
@@ -73,7 +85,7 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
     let lines = drawn
         .iter()
         .zip(&codes)
-        .map(|(d, code)| item(&store, &suite, &table, d.row, code, &blinder))
+        .map(|(d, code)| line(&store, &suite, &table, d.row, code, &blinder))
         .collect::<Result<Vec<Value>>>()?;
     files.write("items.jsonl", |out| {
         for line in &lines {
@@ -86,8 +98,32 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
         items: drawn.len(),
         tasks: tasks.len(),
         short: short(command, &table, &drawn, tasks.len()),
+        pairs: false,
         folder,
     })
+}
+
+/// One line of `items.jsonl`.
+fn line(
+    store: &RunStore,
+    suite: &Suite,
+    table: &ScoreTable,
+    row: usize,
+    code: &str,
+    blinder: &Blinder,
+) -> Result<Value> {
+    let trial = TrialKey {
+        arm: table.arms[usize::from(table.arm[row])].clone(),
+        task: table.tasks[table.task[row] as usize].clone(),
+        index: table.index[row],
+    };
+    let rated = Rated::of(store, suite, &trial, blinder)?;
+    Ok(json!({
+        "item": code,
+        "input": rated.input,
+        "output": rated.output,
+        "transcript": rated.transcript,
+    }))
 }
 
 /// Says where the run holds less than was asked for.
@@ -142,7 +178,7 @@ fn how(command: &SampleCommand, table: &ScoreTable) -> Result<Draw> {
 }
 
 /// A sheet that people have begun to fill is not written over.
-fn refuse_filled(folder: &Path) -> Result<()> {
+pub(super) fn refuse_filled(folder: &Path) -> Result<()> {
     let sheet = folder.join("sheet.csv");
     if sheet.exists() {
         return Err(Error::input("there is a sheet already").in_file(sheet).hint(
@@ -161,7 +197,7 @@ fn code(table: &ScoreTable, row: usize, seed: Seed) -> String {
     format!("q{}", &digest.as_str()[..10])
 }
 
-fn sheet(codes: &[String], out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn sheet(codes: &[String], out: &mut dyn Write) -> std::io::Result<()> {
     let mut csv = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(out);

@@ -64,7 +64,7 @@ pub(in crate::compare) fn finish(
 
 /// Says what the difference lacks where it is not identified: the reason of a rate would be beside the
 /// point, as rates may be identified where their difference is not.
-pub(super) fn explained(mut decision: Decision, unlabelled: Option<&str>) -> Decision {
+pub(in crate::compare) fn explained(mut decision: Decision, unlabelled: Option<&str>) -> Decision {
     if let Some(why) = unlabelled.filter(|_| decision.reason.as_deref() == Some("not_identified")) {
         decision.reason = Some(why.to_owned());
     }

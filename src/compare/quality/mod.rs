@@ -8,8 +8,9 @@ mod rate;
 mod rule;
 
 pub(super) use contrast::{JudgedContrast, contrasts};
+pub(super) use decided::explained;
 pub(super) use decided::finish;
-pub(super) use rule::judge_rule;
+pub(super) use rule::{QualityRule, judge_rule, on_word};
 
 use super::decision::{DecideInput, Decision, JudgeState};
 use crate::model::analysis::{DecisionSpec, RuleSpec};

@@ -65,6 +65,15 @@ pub(in crate::compare) fn judge_rule(
     let Some(compared) = compared.filter(|_| spec.rule != RuleKind::NoTaskRegression) else {
         return Ok(open(&metric, "no_usable_verdict"));
     };
+    Ok(on_word(comparing, compared, spec))
+}
+
+/// Judges a rule that goes by the word of a comparison.
+pub(in crate::compare) fn on_word(
+    comparing: &Comparing,
+    compared: &JudgedComparison,
+    spec: &RuleSpec,
+) -> QualityRule {
     let margin = spec.margin.or(compared.input.margin);
     let decided = decide(&DecideInput {
         margin,
@@ -98,12 +107,12 @@ pub(in crate::compare) fn judge_rule(
         margin.filter(|_| matches!(spec.rule, RuleKind::NonInferior | RuleKind::Equivalent));
     let few_labels = compared.row.notices.iter().any(|code| code == FEW_LABELS);
     let reason = objections(comparing, reason, locked, compared.input.status, few_labels);
-    Ok(QualityRule {
+    QualityRule {
         result,
-        metric,
+        metric: compared.row.metric.clone(),
         margin,
         reason,
-    })
+    }
 }
 
 /// A reason with what keeps its rule open: a plan that was not locked, or too little evidence.

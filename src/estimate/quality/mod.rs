@@ -33,13 +33,11 @@ pub(super) fn quality(
     let mut rows = vec![];
     for arm in 0..table.arms.len() {
         if table.judges.is_empty() {
-            rows.push(not_measured(
-                context,
-                arm,
-                "quality.rate",
-                &whole,
-                "no_judge",
-            ));
+            let why = match table.preferences.is_empty() {
+                true => "no_judge",
+                false => "only_pairs_judged",
+            };
+            rows.push(not_measured(context, arm, "quality.rate", &whole, why));
         }
         for column in &table.judges {
             let cells = QualityCells::gather(table, arm, column);

@@ -8,6 +8,7 @@ use crate::load::nearest;
 use crate::model::analysis::{DecisionSpec, RuleKind, RuleSpec};
 use crate::model::measure::Dimension;
 use crate::model::metric::{Contrast, Metric};
+use crate::model::preference::PREFERENCE;
 
 /// Checks the decision rules of a suite.
 pub(crate) fn check(decision: &DecisionSpec, at: &At, problems: &mut Vec<Error>) {
@@ -134,7 +135,7 @@ fn margin(margin: f64, metric: Metric, at: &At, problems: &mut Vec<Error>) {
 
 /// Quality is measured by judges, whom only the run knows; its metrics are called after them.
 fn is_quality(name: &str) -> bool {
-    name == Dimension::Quality.name() || name.ends_with(".rate")
+    name == Dimension::Quality.name() || name.ends_with(".rate") || name.ends_with(PREFERENCE)
 }
 
 fn quality_margin(margin: f64, at: &At, problems: &mut Vec<Error>) {
@@ -148,11 +149,15 @@ fn quality_rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mu
     if let Some(own) = rule.margin {
         quality_margin(own, &at.to("margin"), problems);
     }
-    let judged = |name: &String| name.ends_with(".rate") || name.ends_with(".mean");
+    let ends = [".rate", ".mean", PREFERENCE];
+    let judged = |name: &String| ends.iter().any(|end| name.ends_with(end));
     if let Some(name) = rule.metric.as_ref().filter(|m| !judged(m)) {
         let message = format!("`{name}` is no metric of quality");
         let problem = at.to("metric").problem(message);
-        problems.push(problem.hint("it is called after its judge: JUDGE.rate or JUDGE.mean"));
+        problems.push(
+            problem
+                .hint("it is called after its judge: JUDGE.rate, JUDGE.mean or JUDGE.preference"),
+        );
     }
     match rule.rule {
         RuleKind::NonInferior | RuleKind::Equivalent => {
@@ -168,6 +173,16 @@ fn quality_rule(rule: &RuleSpec, decision: &DecisionSpec, at: &At, problems: &mu
             unused(rule.rate.is_some(), "rate", rule, at, problems);
         }
         RuleKind::MaxRate | RuleKind::MinRate => {
+            if rule
+                .metric
+                .as_ref()
+                .is_some_and(|m| m.ends_with(PREFERENCE))
+            {
+                let message =
+                    format!("rule `{kind}` needs a rate of one arm, and a preference is of two");
+                let problem = at.to("metric").problem(message);
+                problems.push(problem.hint("non_inferior, superior or equivalent"));
+            }
             if !rule.rate.is_some_and(|r| (0.0..=1.0).contains(&r)) {
                 problems.push(at.problem(format!("rule `{kind}` needs a `rate` between 0 and 1")));
             }

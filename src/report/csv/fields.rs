@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::cell::Cell;
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow, EstimateStatus};
 use crate::model::judging::{AskedJudge, JudgeRow};
+use crate::model::preference::PairRow;
 use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 
 /// A column of a table whose rows are `T`.
@@ -182,6 +183,23 @@ pub(super) const JUDGE_DISAGREEMENTS: &[Field<JudgeDisagreementRow>] = fields! {
     answer_b: row => &row.answer_b,
     evidence: row => &row.evidence,
     stratum: row => &row.stratum,
+};
+
+pub(super) const PAIRS: &[Field<PairRow>] = fields! {
+    judge: row => &row.judge,
+    baseline: row => &row.baseline,
+    candidate: row => &row.candidate,
+    task: row => &row.task,
+    trial: row => row.trial,
+    repeat: row => row.repeat,
+    baseline_first: row => row.baseline_first.as_deref(),
+    baseline_first_reason: row => row.baseline_first_reason.as_deref(),
+    candidate_first: row => row.candidate_first.as_deref(),
+    candidate_first_reason: row => row.candidate_first_reason.as_deref(),
+    preference: row => row.preference.as_deref(),
+    reason: row => row.reason.as_deref(),
+    effect: row => row.effect.as_deref(),
+    people: row => row.people,
 };
 
 /// The snake_case name of a status, as serde writes it.

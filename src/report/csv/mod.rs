@@ -14,7 +14,7 @@ pub use cell::{Cell, formula_safe, formula_unsafe};
 pub use column::{Column, Data, columns};
 pub(super) use table::write_rows;
 pub use table::{
-    accounting, comparisons, disagreements, estimates, failures, judge_disagreements, judges,
+    accounting, comparisons, disagreements, estimates, failures, judge_disagreements, judges, pairs,
 };
 
 #[cfg(test)]

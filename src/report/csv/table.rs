@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use super::cell::Cell;
 use super::fields::{
     ACCOUNTING, CALIBRATION, COMPARISONS, DISAGREEMENTS, ESTIMATES, FAILURES, Field,
-    JUDGE_DISAGREEMENTS, JUDGES,
+    JUDGE_DISAGREEMENTS, JUDGES, PAIRS,
 };
 use crate::model::estimate::{AccountingRow, ComparisonRow, EstimateRow};
 use crate::model::judging::JudgeRow;
+use crate::model::preference::PairRow;
 use crate::model::report::{DisagreementRow, FailureRow, JudgeDisagreementRow};
 use crate::model::trial::Boundary;
 
@@ -116,6 +117,18 @@ pub fn judge_disagreements<R: Borrow<JudgeDisagreementRow>>(
 /// Whatever `out` reports.
 pub fn judges(rows: &[JudgeRow], out: impl Write) -> io::Result<()> {
     table(JUDGES, rows, out)
+}
+
+/// Writes `pairs.csv`; rows may be streamed.
+///
+/// # Errors
+///
+/// Whatever `out` reports.
+pub fn pairs<R: Borrow<PairRow>>(
+    rows: impl IntoIterator<Item = R>,
+    out: impl Write,
+) -> io::Result<()> {
+    table(PAIRS, rows, out)
 }
 
 /// Writes the rows of a certificate.

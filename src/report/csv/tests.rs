@@ -98,6 +98,9 @@ fn columns_are_the_json_keys() {
     let row = fixture::judge_disagreement();
     let file = bytes(|out| judge_disagreements([&row], out));
     assert_eq!(header(&file), flat_keys(&row));
+    let row = fixture::pair();
+    let file = bytes(|out| pairs([&row], out));
+    assert_eq!(header(&file), flat_keys(&row));
     let file = bytes(|out| accounting(&report.accounting, out));
     let mut keys = flat_keys(&report.accounting[0]);
     keys.extend(crate::model::trial::Boundary::ALL.map(|b| format!("excluded_{b}")));

@@ -218,7 +218,13 @@ fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
             row.dimension == dimension && row.segment.is_none() && row.decision == word
         });
         for row in rows {
-            if headline == Some(&row.metric) || shown {
+            // Preferences have no estimate of one arm, so no headline stands for them.
+            let is_preference = lookup
+                .report
+                .preferences
+                .iter()
+                .any(|p| p.metric == row.metric);
+            if headline == Some(&row.metric) || shown || is_preference {
                 let of = format!("{dimension} ({})", words::metric(&row.metric, None));
                 found.push(match several {
                     true => format!("{of} of {}", row.candidate),
@@ -235,8 +241,12 @@ fn unmeasured(lookup: &Lookup<'_>) -> Vec<String> {
     let rows = &lookup.report.estimates;
     let count = |dimension, missing: bool| {
         let rows = rows.iter().filter(|row| row.dimension == dimension);
-        rows.filter(|row| (row.status == EstimateStatus::NotMeasured) == missing)
-            .count()
+        let rows = rows.filter(|row| (row.status == EstimateStatus::NotMeasured) == missing);
+        let preferred = match dimension == Dimension::Quality && !missing {
+            true => lookup.report.preferences.len(),
+            false => 0,
+        };
+        rows.count() + preferred
     };
     let lines = Dimension::ALL.into_iter().filter_map(|dimension| {
         match (count(dimension, true), count(dimension, false)) {

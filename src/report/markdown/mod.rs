@@ -14,6 +14,7 @@ mod judges;
 mod judging;
 mod live;
 mod number;
+mod preferences;
 mod robustness;
 mod view;
 mod words;

@@ -10,6 +10,7 @@ use super::findings::{self, Findings};
 use super::judging::{self, JudgeLines};
 use super::live::{self, Live};
 use super::number;
+use super::preferences::{self, PreferenceLines};
 use super::robustness::{self, RobustnessLine};
 use crate::model::estimate::{ComparisonRow, EstimateRow, EstimateStatus};
 use crate::model::measure::Dimension;
@@ -24,6 +25,7 @@ pub(super) struct View<'a> {
     dimensions: Vec<EstimateLine>,
     pairs: Vec<Pair>,
     judges: Vec<JudgeLines>,
+    preferences: Vec<PreferenceLines>,
     unmeasured: Vec<Unmeasured>,
     findings: Findings,
     denominators: Denominators,
@@ -45,6 +47,7 @@ impl<'a> View<'a> {
             dimensions: estimates::dimensions(&lookup),
             pairs: comparisons::pairs(&lookup),
             judges: judging::judges(report),
+            preferences: preferences::preferences(&lookup),
             unmeasured: estimates::unmeasured(&lookup),
             findings: findings::findings(report, disagreements),
             denominators: denominators::denominators(report),

@@ -44,6 +44,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("p90", "90th percentile"),
     ("p95", "95th percentile"),
     ("rate", "rate"),
+    ("preference", "preference"),
 ];
 
 const METRICS: &[(&str, &str)] = &[
@@ -224,6 +225,10 @@ const REASONS: &[(&str, &str)] = &[
     ("fewer_than_two_units", "fewer than two tasks"),
     ("graded_values", "results lie between pass and fail"),
     ("not_measured", "not measured"),
+    (
+        "only_pairs_judged",
+        "only pairs of both arms were judged, see their preferences",
+    ),
 ];
 
 /// Why a certificate does not hold.
@@ -367,6 +372,10 @@ const METHODS: &[(&str, &str)] = &[
     (
         "bp_hall",
         "paired difference by task (Bonett and Price 2012) with a correction for skewness (Hall 1992)",
+    ),
+    (
+        "ppi_paired_bp_hall",
+        "paired difference of labelled tasks, sharpened by the judge as far as it agrees with people (Angelopoulos and others 2023), limits as bp_hall",
     ),
 ];
 

@@ -3,6 +3,7 @@
 mod blind;
 mod calibrate;
 mod keys;
+mod pairs;
 mod run;
 mod standing;
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::pairs::{compares, pairwise};
 use super::{MODEL, OUTCOME, errs, gold, json_of, judge, notice, plain, recorded, said, talk};
 use crate::common::{Place, airline, near};
 use crate::live_common::Endpoint;
@@ -113,23 +114,13 @@ fn a_pairwise_judge_sees_both_orders_and_flips_are_ties() {
         ("challenger-b", 0 | 1) => format!("answer {i}, worth: 5"),
         _ => format!("answer {i}, worth: 3"),
     });
-    let pairs = |model: &str, bias: f64| {
-        let say = |word: &str| json!({"reason": "so", "answer": word}).to_string();
-        let judge = json!({"default": {"judge": {"label_in": "worth: (?P<truth>[0-9])",
-            "sensitivity": 1.0, "pairwise": true, "position_bias": bias,
-            "first": say("first"), "second": say("second")}}});
-        format!("  {model}: {judge}\n")
-    };
-    let models = [pairs(MODEL, 0.0), pairs("leftist-2026-01-01", 1.0)].concat();
+    let models = [
+        compares(MODEL, 1.0, 0.0),
+        compares("leftist-2026-01-01", 1.0, 1.0),
+    ]
+    .concat();
     let endpoint = Endpoint::with(&place, &models, &["--record", "asked.jsonl"], &[]);
-    let write = |model: &str| {
-        let text = judge(&endpoint.url(), model, "")
-            .replace("{kind: binary}", "{kind: pairwise}")
-            .replace("[task, messages, final]", "[final]")
-            .replace("{{ evidence }}", "{{ first }}\\n{{ second }}")
-            .replace("thresholds: {sensitivity: 0.6, specificity: 0.6}\n", "");
-        place.write("judge.yaml", text);
-    };
+    let write = |model: &str| pairwise(&place, &endpoint, model);
     write(MODEL);
     place.expect(0, "judge run --judge judge.yaml --concurrency 1");
     let page = json_of(&place, "run/judging/tone@1.json");
@@ -144,13 +135,6 @@ fn a_pairwise_judge_sees_both_orders_and_flips_are_ties() {
         "{pairs}"
     );
     assert_eq!(of("ties"), of("first_won") + of("second_won"), "{pairs}");
-    place.assize("compare run");
-    let told = notice(&place, "preferences").unwrap();
-    let wanted = format!("challenger-b in {}", of("b_wins"));
-    assert!(
-        told.starts_with("tone@1: quillon-prod preferred") && told.contains(&wanted),
-        "{told}"
-    );
     // Of a pair that differs, either order comes first, by chance.
     let asked = recorded(&place, "asked.jsonl");
     assert_eq!(asked.len(), 60);
