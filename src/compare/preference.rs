@@ -454,14 +454,22 @@ pub(super) fn judge_rule(
         }),
         metric,
         margin: margin.filter(|_| spec.rule != RuleKind::Superior),
-        reason: super::quality::objections(said(&decided), locked, status),
+        reason: said(&decided, locked, status),
     }
 }
 
-fn said(decided: &Decision) -> String {
-    let word = super::word_of(decided.word).name();
-    match &decided.reason {
+/// The word, why it was given, and what keeps it from deciding.
+fn said(decided: &Decision, locked: bool, status: Status) -> String {
+    let word = super::word_of(decided.word).name().to_owned();
+    let mut said = match &decided.reason {
         Some(why) => format!("{word}: {why}"),
-        None => word.to_owned(),
+        None => word,
+    };
+    if !locked {
+        said.push_str("; not locked in the plan");
     }
+    if status == Status::Exploratory {
+        said.push_str("; exploratory");
+    }
+    said
 }

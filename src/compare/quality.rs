@@ -491,7 +491,7 @@ pub(super) fn judge_rule(
     })
 }
 
-pub(super) fn objections(mut reason: String, locked: bool, status: Status) -> String {
+fn objections(mut reason: String, locked: bool, status: Status) -> String {
     if !locked {
         reason.push_str("; not locked in the plan");
     }
