@@ -107,7 +107,7 @@ fn compared(table: &ScoreTable, [a, b]: [usize; 2]) -> Comparisons {
     compare(table, &context, &whole, &comparing).unwrap()
 }
 
-const RUNS: u64 = 200;
+const RUNS: u64 = 80;
 
 #[test]
 fn labels_cover_what_people_prefer_and_a_kind_judge_does_not() {
@@ -119,7 +119,7 @@ fn labels_cover_what_people_prefer_and_a_kind_judge_does_not() {
     // People prefer neither arm: .3 the one, .3 the other.
     let (mut covered, mut alone, mut better) = (0, 0, 0);
     for seed in 0..RUNS {
-        let table = table(kind, [0.3, 0.3], [300, 60], Seed(seed).child("kind"));
+        let table = table(kind, [0.3, 0.3], [150, 50], Seed(seed).child("kind"));
         let found = compared(&table, [0, 1]);
         let row = &found.judged[0].row;
         assert_eq!(row.method.as_deref(), Some("ppi_paired_bp_hall"));
@@ -142,12 +142,12 @@ fn a_fair_judge_makes_labels_say_more() {
         flips: 0.05,
     };
     let width = |judge: Scripted| {
-        let widths = (0..40).map(|seed| {
-            let table = table(judge, [0.5, 0.2], [300, 60], Seed(seed).child("fair"));
+        let widths = (0..16).map(|seed| {
+            let table = table(judge, [0.5, 0.2], [200, 50], Seed(seed).child("fair"));
             let row = compared(&table, [0, 1]).judged[0].row.clone();
             row.high.unwrap() - row.low.unwrap()
         });
-        widths.sum::<f64>() / 40.0
+        widths.sum::<f64>() / 16.0
     };
     let mute = Scripted {
         right: 0.0,
