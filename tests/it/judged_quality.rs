@@ -527,7 +527,9 @@ fn a_difference_without_labelled_pairs_says_what_it_needs() {
     );
     let page = place.read("run/report/report.md");
     assert!(
-        page.contains("labels of people on both arms' outputs of the same tasks"),
+        page.contains(
+            "more labels of people on both arms' outputs of the same tasks: draw them with"
+        ),
         "{page}"
     );
     assert!(!page.contains("does not identify the rate"), "{page}");

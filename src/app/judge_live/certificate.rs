@@ -25,19 +25,20 @@ const DRIFTED: &str =
     "a reply came from another model than the pinned one: no certificate holds for this run";
 
 impl Work<'_> {
-    /// What becomes of the run's certificate: it holds while the model that answers is the pinned one and
+    /// What becomes of the run's certificate, of which `held` says whether there was one before: it holds while the model that answers is the pinned one and
     /// the canary shows no shift.
     pub(super) fn certificate(
         &mut self,
         command: &LiveJudgeCommand,
         examined: Option<&Calibration>,
+        held: bool,
     ) -> Result<CertificateInput> {
         if self.found.asking.drift {
             self.say("model_drift", DRIFTED);
             return Ok(CertificateInput::Withdraw);
         }
         let (Some(file), Some(certificate)) = (&command.certificate, examined) else {
-            return Ok(CertificateInput::Keep);
+            return Ok(self.kept(held));
         };
         match &command.canary {
             None => {
@@ -64,6 +65,21 @@ impl Work<'_> {
         }
         let text = serde_json::to_string(certificate).map_err(|e| Error::io(e.to_string()))?;
         Ok(CertificateInput::Set(text))
+    }
+
+    /// What becomes of a certificate that the run held before, where none was given now.
+    ///
+    /// Answers that were kept are those beside which its canary was judged. New answers have no canary: a
+    /// run that went on next week would else be judged under last week's.
+    fn kept(&mut self, held: bool) -> CertificateInput {
+        if !held || self.found.asking.calls == 0 {
+            return CertificateInput::Keep;
+        }
+        self.say(
+            "canary_missing",
+            "the run held a certificate, and the judge was asked anew without a canary: the certificate does not hold for this run; give `--certificate` and `--canary` again",
+        );
+        CertificateInput::Withdraw
     }
 
     /// A canary of other labels than those behind the certificate says nothing about it.

@@ -232,6 +232,16 @@ fn letter(place: usize) -> String {
     }
 }
 
+/// What settles a difference of quality that labels would settle.
+const LABELS: &str = "more labels of people on both arms' outputs of the same tasks: draw them with assize label-sample, give them back with assize judge --labels.";
+
+/// Whether an open difference of quality lacks labels, and nothing else stands in its way.
+fn wants_labels(row: &ComparisonRow, reason: Option<&str>) -> bool {
+    row.dimension == Dimension::Quality
+        && row.decision == DecisionWord::Inconclusive
+        && reason.is_none_or(|why| why.starts_with("pairs_"))
+}
+
 fn settle(row: &ComparisonRow) -> Option<SettleLine> {
     if row.decision != DecisionWord::Inconclusive && row.decision != DecisionWord::NotDecidable {
         return None;
@@ -239,6 +249,7 @@ fn settle(row: &ComparisonRow) -> Option<SettleLine> {
     let cost = row.settle.as_ref().and_then(|settle| settle.cost_usd);
     let text = match (&row.settle, &row.reason) {
         (Some(settle), _) => settle.text.clone(),
+        (None, reason) if wants_labels(row, reason.as_deref()) => LABELS.to_owned(),
         (None, Some(reason)) => format!("not a matter of more tasks: {}.", words::reason(reason)),
         (None, None) => "this run holds too little to say.".to_owned(),
     };

@@ -101,16 +101,15 @@ fn models(row: &JudgeRow) -> String {
         .asked
         .as_ref()
         .map_or("not recorded".to_owned(), |a| a.models.join(", "));
-    let pin = row
-        .pin
-        .as_deref()
-        .map_or("no pin", |pin| pin.get(..12).unwrap_or(pin));
+    let pin = row.pin.as_deref().map_or("no pin".to_owned(), |pin| {
+        format!("pin {}", pin.get(..12).unwrap_or(pin))
+    });
     let drift = match &row.asked {
         Some(asked) if asked.drift => "; another model than the pinned one answered",
         Some(_) => "; no reply came from another model",
         None => "",
     };
-    format!("{models}, pin {pin}{drift}")
+    format!("{models}, {pin}{drift}")
 }
 
 fn verdicts(row: &JudgeRow) -> String {

@@ -177,11 +177,11 @@ const REASONS: &[(&str, &str)] = &[
     ),
     (
         "pairs_not_labelled",
-        "a difference needs labels of people on both arms' outputs of the same tasks: draw them with assize label-sample, give them back with assize judge --labels",
+        "a difference needs labels of people on both arms' outputs of the same tasks",
     ),
     (
         "pairs_labelled_by_quota",
-        "labels drawn by the judge's answer say nothing of a difference, which needs both arms' outputs of the same tasks: draw them with assize label-sample, without --quota-by",
+        "labels drawn by the judge's answer say nothing of a difference, which needs labels of people on both arms' outputs of the same tasks",
     ),
     (
         "too_few_labels",

@@ -173,6 +173,19 @@ fn what_a_certificate_means_is_said_before_anybody_is_asked() {
     );
     assert_eq!(csv.lines().count(), 2);
     place.expect(0, "verify run");
+    // Answers that nobody gave before have no canary beside them.
+    std::fs::remove_file(place.path("run/judging/replies.jsonl")).unwrap();
+    let anew = place.expect(0, "judge run --judge judge.yaml");
+    assert!(
+        anew.stderr.contains("asked anew without a canary"),
+        "{anew:#?}"
+    );
+    place.assize("compare run");
+    let row = place.report("run").0["judges"][0]["certificate"].clone();
+    assert_eq!(
+        (&row["standing"], &row["reasons"]),
+        (&json!("withdrawn"), &json!(["canary_missing"]))
+    );
 }
 
 #[test]
