@@ -96,6 +96,7 @@ fn compared(table: &ScoreTable, [a, b]: [usize; 2]) -> Comparisons {
         ..DecisionSpec::default()
     };
     let comparing = Comparing {
+        stopped_early: false,
         drift: &[],
         a,
         b,
