@@ -5,7 +5,7 @@ use super::fold::Unit;
 /// Widest gap in bytes between two letters that are called one after another.
 const CALLED: usize = 40;
 /// Widest gap in bytes between two numbers of one code.
-const CODED: usize = 6;
+const CODED: usize = 10;
 
 /// What the Latin letters are called on the radio, in the order of the alphabet.
 const RADIO: [&str; 26] = [
@@ -146,10 +146,10 @@ fn coded(
             1..=10 => text_of(units, token),
             _ => String::new(),
         };
-        // `U+0071` is a sign before each number.
+        // `U+0071` and `chr(113)` have a word before each number.
         if let Some(c) = read(&text) {
             stream.push(piece(units, token, c), CODED);
-        } else if text != "u" {
+        } else if !matches!(text.as_str(), "u" | "chr") {
             stream.units.push(break_at(units[token.first].start));
         }
     }
@@ -259,6 +259,7 @@ mod tests {
             "0x71, 0x75, 0x6F, 0x6B",
             "U+0071 U+0075 U+006F U+006B",
             "17-21-15-11",
+            "chr(113) + chr(117) + chr(111) + chr(107)",
             "01110001 01110101 01101111 01101011",
             "01110001011101010110111101101011",
             "Quebec Uniform Oscar Kilo",
