@@ -2,7 +2,7 @@
 
 use super::contrast::{PreferenceContrast, limits_of};
 use crate::compare::decision::{DecideInput, Decision, JudgeState, decide};
-use crate::compare::quality::JudgedComparison;
+use crate::compare::quality::{FEW_LABELS, JudgedComparison, explained};
 use crate::compare::table::Comparing;
 use crate::estimate::Context;
 use crate::model::analysis::DecisionSpec;
@@ -51,7 +51,7 @@ pub(in crate::compare) fn finish(
         },
         false => plain,
     };
-    let decision = decided(&input);
+    let decision = explained(decide(&input), Some(NOT_LABELLED));
     let row = row(context, comparing, contrast, &input, &decision);
     let believed = contrast.segment.name.is_none() && contrast.is_labelled();
     let uncorrected = believed.then(|| uncorrected(contrast, &input, &row));
@@ -60,16 +60,8 @@ pub(in crate::compare) fn finish(
         input,
         decision,
         uncorrected,
+        unlabelled: Some(NOT_LABELLED),
     }
-}
-
-/// The decision; where there is nothing to decide by, that is for want of labels.
-pub(super) fn decided(input: &DecideInput) -> Decision {
-    let mut decision = decide(input);
-    if decision.reason.as_deref() == Some("not_identified") {
-        decision.reason = Some(NOT_LABELLED.to_owned());
-    }
-    decision
 }
 
 fn judge_state(contrast: &PreferenceContrast) -> JudgeState {
@@ -121,7 +113,7 @@ fn row(
         notices.push("unadjusted".to_owned());
     }
     if contrast.has_few_labels() {
-        notices.push("few_labels".to_owned());
+        notices.push(FEW_LABELS.to_owned());
     }
     let tasks = contrast.cells.paired(&contrast.segment.tasks).len();
     let pair = |limits: Option<Limits>| limits.map(|l| [l.lower, l.upper]);

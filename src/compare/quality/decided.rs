@@ -12,7 +12,7 @@ use crate::model::metric::{Contrast, Direction};
 use crate::stats::{Limits, Status};
 
 /// The notice of labels that are fewer than a decision needs.
-pub(super) const FEW_LABELS: &str = "few_labels";
+pub(in crate::compare) const FEW_LABELS: &str = "few_labels";
 
 /// Decides one contrast; `p_adjusted` is its p over the primary family, where it is in it.
 pub(in crate::compare) fn finish(

@@ -8,8 +8,7 @@ mod rate;
 mod rule;
 
 pub(super) use contrast::{JudgedContrast, contrasts};
-pub(super) use decided::explained;
-pub(super) use decided::finish;
+pub(super) use decided::{FEW_LABELS, explained, finish};
 pub(super) use rule::{QualityRule, judge_rule, on_word};
 
 use super::decision::{DecideInput, Decision, JudgeState};
