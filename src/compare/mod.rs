@@ -5,6 +5,7 @@ pub mod decision;
 pub mod drift;
 pub mod futility;
 pub mod gate;
+pub mod judged;
 mod locked;
 pub mod orient;
 mod preference;

@@ -5,10 +5,10 @@ use super::gate::{
     CandidateRate, FinishedWord, GateResult, RateMissing, Rule, RuleKind as Kind, RuleResult, gate,
     rule,
 };
-use super::preference;
-use super::quality::{self, JudgedComparison};
+use super::judged::JudgedComparison;
 use super::screen::{ScreenTask, task_screen};
 use super::table::{Compared, Comparing, decision_margin, margin_of};
+use super::{preference, quality};
 use crate::base::Result;
 use crate::estimate::{Context, TaskCells, partial_tasks, task_scores, why_not_measured};
 use crate::model::analysis::{RuleKind, RuleSpec};

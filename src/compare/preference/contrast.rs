@@ -121,7 +121,7 @@ fn missing(
     MissingState {
         rate_a: rate,
         rate_b: rate,
-        drop: of(&|t| f64::from(cells.judged[t].is_empty())),
+        drop: of(&|t| f64::from(cells.missing[t] > 0 && cells.judged[t].is_empty())),
         p_missing: None,
         worst: filled(-1.0),
         best: filled(1.0),

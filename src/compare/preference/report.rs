@@ -2,7 +2,7 @@
 
 use super::contrast::PreferenceContrast;
 use crate::base::Result;
-use crate::compare::quality::JudgedComparison;
+use crate::compare::judged::JudgedComparison;
 use crate::compare::table::Comparing;
 use crate::estimate::{Context, completed, pair_counts, position};
 use crate::model::estimate::EstimateStatus;

@@ -2,7 +2,8 @@
 
 use super::main_column;
 use crate::compare::gate::RuleResult;
-use crate::compare::quality::{JudgedComparison, QualityRule, on_word};
+use crate::compare::judged::JudgedComparison;
+use crate::compare::quality::{QualityRule, on_word};
 use crate::compare::table::Comparing;
 use crate::model::analysis::{RuleKind, RuleSpec};
 use crate::model::preference::{PREFERENCE, PreferenceColumn};

@@ -8,30 +8,14 @@ mod rate;
 mod rule;
 
 pub(super) use contrast::{JudgedContrast, contrasts};
-pub(super) use decided::{FEW_LABELS, explained, finish};
+pub(super) use decided::finish;
 pub(super) use rule::{QualityRule, judge_rule, on_word};
 
-use super::decision::{DecideInput, Decision, JudgeState};
+use super::decision::JudgeState;
 use crate::model::analysis::{DecisionSpec, RuleSpec};
-use crate::model::estimate::{ComparisonRow, RobustnessRow};
 use crate::model::judged::{JudgeColumn, StandingState};
 use crate::model::measure::Dimension;
 use crate::model::score::ScoreTable;
-
-/// One comparison of quality with what its gate rules need.
-#[derive(Clone, Debug)]
-pub struct JudgedComparison {
-    /// The row of the report.
-    pub row: ComparisonRow,
-    /// What was decided by.
-    pub input: DecideInput,
-    /// The decision.
-    pub decision: Decision,
-    /// What the judge's own difference would say; over all tasks only.
-    pub uncorrected: Option<RobustnessRow>,
-    /// Why the difference is not identified, where labels are what it lacks.
-    pub unlabelled: Option<&'static str>,
-}
 
 /// The judge that a rule or margin on quality means where it names none: the only one, or the one that
 /// the decision's rules name.

@@ -1,11 +1,11 @@
 //! `max_rate` and `min_rate` on the candidate's corrected rate.
 
-use super::decided::FEW_LABELS;
 use super::judge_state;
 use super::rule::{QualityRule, objections};
 use crate::base::Result;
 use crate::compare::decision::JudgeState;
 use crate::compare::gate::{CandidateRate, RateMissing, Rule, RuleKind as Kind, RuleResult, rule};
+use crate::compare::judged::FEW_LABELS;
 use crate::compare::table::Comparing;
 use crate::estimate::{Context, QualityCells, corrected};
 use crate::model::analysis::{RuleKind, RuleSpec};

@@ -1,11 +1,11 @@
 //! Rules of the gate on quality.
 
-use super::decided::{FEW_LABELS, explained};
+use super::main_judge;
 use super::rate::on_rate;
-use super::{JudgedComparison, main_judge};
 use crate::base::Result;
 use crate::compare::decision::{DecideInput, decide};
 use crate::compare::gate::{FinishedWord, Rule, RuleKind as Kind, RuleResult, rule};
+use crate::compare::judged::{FEW_LABELS, JudgedComparison, explained};
 use crate::compare::table::Comparing;
 use crate::compare::word_of;
 use crate::estimate::Context;
