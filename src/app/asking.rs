@@ -61,6 +61,22 @@ pub struct Tally {
     pub model_unverified: u64,
 }
 
+impl Tally {
+    /// Says that replies named no model, as they may be anybody's; `None` where all did.
+    pub fn unverified(&self) -> Option<String> {
+        let (unnamed, asked) = (self.model_unverified, self.questions);
+        match unnamed {
+            0 => None,
+            _ if unnamed == asked => Some(format!(
+                "no reply at all names a model ({asked} questions): whether the pinned one answered is not verified"
+            )),
+            _ => Some(format!(
+                "{unnamed} of {asked} replies name no model: whether the pinned one gave them is not verified"
+            )),
+        }
+    }
+}
+
 /// How many examples are kept.
 const EXAMPLES: usize = 5;
 

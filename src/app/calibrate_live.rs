@@ -134,6 +134,9 @@ impl Asking<'_> {
             tally.calls
         ));
         tally.examples.iter().for_each(|example| talk(example));
+        if let Some(text) = tally.unverified() {
+            talk(&format!("{}: model_unverified: {text}", judge.key()));
+        }
         FileFolder::create(self.out)?.write(name, |out| {
             for verdict in &verdicts {
                 writeln!(out, "{}", line(verdict))?;

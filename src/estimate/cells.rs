@@ -155,6 +155,14 @@ fn total(counts: &[u32], tasks: &[usize]) -> u64 {
     tasks.iter().map(|&t| u64::from(counts[t])).sum()
 }
 
+/// One count over another in some tasks; 0 where there is nothing to lose.
+pub(super) fn share(part: &[u32], of: &[u32], tasks: &[usize]) -> f64 {
+    match total(of, tasks) {
+        0 => 0.0,
+        all => total(part, tasks) as f64 / all as f64,
+    }
+}
+
 /// The value that a metric takes of a trial: "at least one" for rates of counts.
 pub(crate) fn transformed(metric: &Metric, value: f64) -> f64 {
     use crate::model::measure::Measure::{DuplicateEffects, Violations};

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::cells::share;
 use super::table::Context;
 use crate::base::Result;
 use crate::model::preference::{JudgedPair, PreferenceColumn};
@@ -111,13 +112,7 @@ impl PairCells {
 
     /// Missing over planned pairs of some tasks.
     pub fn missing_rate(&self, tasks: &[usize]) -> f64 {
-        let total = |of: &[u32]| tasks.iter().map(|&t| f64::from(of[t])).sum::<f64>();
-        let planned = total(&self.planned);
-        if planned > 0.0 {
-            total(&self.missing) / planned
-        } else {
-            0.0
-        }
+        share(&self.missing, &self.planned, tasks)
     }
 
     /// The share of a task's started pairs that is missing.

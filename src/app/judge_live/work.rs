@@ -178,18 +178,9 @@ impl Work<'_> {
 
     /// A reply that names no model may be anybody's.
     pub(super) fn say_unverified(&mut self) {
-        let unnamed = self.found.asking.model_unverified;
-        let asked = self.found.asking.questions;
-        let text = match unnamed {
-            0 => return,
-            _ if unnamed == asked => format!(
-                "no reply at all names a model ({asked} questions): whether the pinned one answered is not verified"
-            ),
-            _ => format!(
-                "{unnamed} of {asked} replies name no model: whether the pinned one gave them is not verified"
-            ),
-        };
-        self.say("model_unverified", &text);
+        if let Some(text) = self.found.asking.unverified() {
+            self.say("model_unverified", &text);
+        }
     }
 
     pub(super) fn say(&mut self, code: &str, text: &str) {

@@ -1,5 +1,6 @@
 //! One arm's verdicts and labels of a judge, by task.
 
+use crate::estimate::cells::share;
 use crate::model::judged::{Drawn, JudgeCell, JudgeColumn};
 use crate::model::score::{RowState, ScoreTable};
 use crate::stats::sum::mean;
@@ -74,13 +75,7 @@ impl QualityCells {
 
     /// Missing over planned trials of some tasks, those that never started left out.
     pub fn missing_rate(&self, tasks: &[usize]) -> f64 {
-        let total = |of: &[u32]| tasks.iter().map(|&t| f64::from(of[t])).sum::<f64>();
-        let planned = total(&self.planned);
-        if planned > 0.0 {
-            total(&self.missing) / planned
-        } else {
-            0.0
-        }
+        share(&self.missing, &self.planned, tasks)
     }
 
     /// Whether the judge was asked about this arm and nothing usable came of any of it.
