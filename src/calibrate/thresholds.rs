@@ -46,8 +46,15 @@ pub(super) struct Examined<'a> {
     pub all: &'a CalibrationSlice,
     /// Items with a truth and a usable verdict.
     pub pairs: &'a Pairs,
-    /// Labelled items without a usable verdict.
+    /// Labelled items whose verdict is not usable.
     pub unusable: usize,
+}
+
+impl Examined<'_> {
+    /// Labelled items without any verdict.
+    fn unanswered(&self) -> usize {
+        self.joined.labelled - self.joined.items.len()
+    }
 }
 
 /// The first screen that refuses, in this order: nothing to look at, no verdict that could be used, too
@@ -67,7 +74,7 @@ pub(super) fn screen(seen: &Examined) -> Option<CalibrationNotice> {
         return Some(refusal("no_overlap", detail));
     }
     // Labels enough, and verdicts that cannot be used: then it is these that are missing.
-    let labels = joined.items.iter().filter(|i| i.has_truth()).count();
+    let labels = joined.items.iter().filter(|i| i.has_truth()).count() + seen.unanswered();
     if seen.unusable == joined.items.len() || pairs.len() < FEWEST_ITEMS && labels >= FEWEST_ITEMS {
         return too_many_unusable(seen).or_else(|| too_few(pairs.len()));
     }
@@ -181,12 +188,11 @@ fn near_chance(seen: &Examined) -> Option<CalibrationNotice> {
 }
 
 fn too_many_unusable(seen: &Examined) -> Option<CalibrationNotice> {
-    let asked = seen.joined.items.len();
-    let share = seen.unusable as f64 / asked as f64;
-    above(share, MOST_MISSING).then(|| {
+    let (labelled, unanswered) = (seen.joined.labelled, seen.unanswered());
+    let lost = seen.unusable + unanswered;
+    above(lost as f64 / labelled as f64, MOST_MISSING).then(|| {
         let detail = format!(
-            "{} of {} items have no usable verdict: what they would have said is unknown",
-            seen.unusable, asked
+            "{lost} of {labelled} labelled items have no usable verdict ({unanswered} have none at all): what they would have said is unknown"
         );
         refusal("missing_high", detail)
     })
