@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::file;
 use crate::base::Result;
 
-/// One kept reply.
+/// One line of the file.
 #[derive(Serialize, Deserialize)]
-struct Line {
-    key: String,
-    reply: String,
+#[serde(untagged)]
+enum Line {
+    /// A kept reply.
+    Kept { key: String, reply: String },
+    /// The replies to these keys are void from here on.
+    Void { void: Vec<String>, why: String },
 }
 
 /// Replies by their key, in a file of JSON lines that only grows.
@@ -23,6 +26,8 @@ pub struct Replies {
     /// The file; without one, nothing is kept and nothing is known.
     file: Option<(PathBuf, File)>,
     known: HashMap<String, String>,
+    /// Keys of what was kept since the file was opened.
+    fresh: Vec<String>,
 }
 
 impl Replies {
@@ -41,10 +46,13 @@ impl Replies {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(e) => return Err(file(&e, "cannot read the kept replies", path)),
         };
-        let lines = text
-            .lines()
-            .filter_map(|l| serde_json::from_str::<Line>(l).ok());
-        let known = lines.map(|line| (line.key, line.reply)).collect();
+        let mut known = HashMap::new();
+        for line in text.lines().filter_map(|l| serde_json::from_str(l).ok()) {
+            match line {
+                Line::Kept { key, reply } => drop(known.insert(key, reply)),
+                Line::Void { void, .. } => void.iter().for_each(|key| drop(known.remove(key))),
+            }
+        }
         let mut opened = OpenOptions::new()
             .create(true)
             .append(true)
@@ -56,6 +64,7 @@ impl Replies {
         Ok(Self {
             file: Some((path.to_path_buf(), opened)),
             known,
+            fresh: vec![],
         })
     }
 
@@ -70,17 +79,40 @@ impl Replies {
     ///
     /// If it cannot be written.
     pub fn keep(&mut self, key: &str, reply: &str) -> Result<()> {
-        let line = Line {
-            key: key.to_owned(),
-            reply: reply.to_owned(),
-        };
+        let (key, reply) = (key.to_owned(), reply.to_owned());
+        self.write(&Line::Kept {
+            key: key.clone(),
+            reply: reply.clone(),
+        })?;
+        if self.file.is_some() {
+            self.fresh.push(key.clone());
+            self.known.insert(key, reply);
+        }
+        Ok(())
+    }
+
+    /// Makes void what was kept since the file was opened, so that it is asked again: the judge that gave it
+    /// is not the one that was examined. The lines stay in the file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn void(&mut self, why: &str) -> Result<()> {
+        let void = std::mem::take(&mut self.fresh);
+        if void.is_empty() {
+            return Ok(());
+        }
+        void.iter().for_each(|key| drop(self.known.remove(key)));
+        let why = why.to_owned();
+        self.write(&Line::Void { void, why })
+    }
+
+    fn write(&mut self, line: &Line) -> Result<()> {
         let Some((path, kept)) = &mut self.file else {
             return Ok(());
         };
-        let text = serde_json::to_string(&line).unwrap_or_default();
-        writeln!(kept, "{text}").map_err(|e| file(&e, "cannot write", path))?;
-        self.known.insert(line.key, line.reply);
-        Ok(())
+        let text = serde_json::to_string(line).unwrap_or_default();
+        writeln!(kept, "{text}").map_err(|e| file(&e, "cannot write", path))
     }
 }
 
@@ -104,5 +136,22 @@ mod tests {
         assert_eq!(replies.get("b"), None);
         replies.keep("b", "four").unwrap();
         assert_eq!(Replies::open(&path).unwrap().get("b"), Some("four"));
+    }
+
+    #[test]
+    fn void_replies_are_asked_again_and_earlier_ones_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("replies.jsonl");
+        let mut replies = Replies::open(&path).unwrap();
+        replies.keep("early", "yes").unwrap();
+        drop(replies);
+        let mut replies = Replies::open(&path).unwrap();
+        replies.keep("late", "no").unwrap();
+        replies.void("drift").unwrap();
+        assert_eq!(replies.get("late"), None);
+        drop(replies);
+        let replies = Replies::open(&path).unwrap();
+        assert_eq!(replies.get("early"), Some("yes"));
+        assert_eq!(replies.get("late"), None);
     }
 }

@@ -94,6 +94,7 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     }
     let held = store.certificate_of(&judge.key())?.is_some();
     let certificate = work.certificate(command, examined.as_ref(), held)?;
+    work.void_if_changed()?;
     work.say_injections();
     work.say_unverified();
     let before = store

@@ -176,6 +176,22 @@ impl Work<'_> {
         }
     }
 
+    /// What a judge answered in this execution is asked again if another model answered, or if the canary
+    /// says that it is not the judge that was examined: else the next execution would take it for its own.
+    pub(super) fn void_if_changed(&mut self) -> Result<()> {
+        let canary = self.found.canary.as_ref();
+        let shifted = canary.is_some_and(|c| c.invalid.as_deref() == Some("canary_shift"));
+        let why = match (self.found.asking.drift, shifted) {
+            (true, _) => "model_drift",
+            (false, true) => "canary_shift",
+            (false, false) => return Ok(()),
+        };
+        self.replies.void(why)?;
+        let text = "what it answered in this execution is not kept: the next one asks again";
+        self.say("answers_void", text);
+        Ok(())
+    }
+
     /// A reply that names no model may be anybody's.
     pub(super) fn say_unverified(&mut self) {
         if let Some(text) = self.found.asking.unverified() {

@@ -257,6 +257,35 @@ fn the_airline_run_claims_no_quality() {
 }
 
 #[test]
+fn answers_of_a_shifted_judge_are_not_kept_for_the_one_that_was_examined() {
+    let place = Place::new();
+    talk(&place, 12, OUTCOME, |_, i| format!("{i} grade: good"));
+    let endpoint = Endpoint::start(&place, &errs(MODEL, 1.0, 1.0));
+    gold(&place, "gold", 120, plain);
+    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    let calibrate = "calibrate judge.yaml --labels gold/labels.csv --out gold/out";
+    place.expect(0, calibrate);
+    let port = endpoint.port.to_string();
+    drop(endpoint);
+    let certified = "judge run --judge judge.yaml --certificate gold/out/calibration.json --canary gold/labels.csv";
+
+    let shifted = Endpoint::with(&place, &errs(MODEL, 0.0, 0.0), &["--port", &port], &[]);
+    place.expect(0, certified);
+    let invalid = || json_of(&place, "run/judging/tone@1.json")["canary"]["invalid"].clone();
+    assert_eq!(invalid(), "canary_shift");
+    drop(shifted);
+
+    let _examined = Endpoint::with(&place, &errs(MODEL, 1.0, 1.0), &["--port", &port], &[]);
+    place.expect(0, certified);
+    let asking = json_of(&place, "run/judging/tone@1.json")["asking"].clone();
+    assert_eq!(asking["kept"], 0, "{asking}");
+    assert!(invalid().is_null());
+    place.expect(0, certified);
+    let asking = json_of(&place, "run/judging/tone@1.json")["asking"].clone();
+    assert_eq!(asking["kept"], asking["questions"], "{asking}");
+}
+
+#[test]
 fn drift_during_a_run_withdraws_its_certificate() {
     let place = Place::new();
     talk(&place, 12, OUTCOME, |_, i| format!("{i} grade: good"));
