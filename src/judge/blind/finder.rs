@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::around::{begins, tail, word_around};
 use super::encoded::encoded;
-use super::fold::{Unit, fold, fold_decoded};
+use super::fold::{Unit, fold, readings};
 use super::meant::{Spelled, meant};
 use super::misspelled;
 use super::names::{Freedom, Name, Names};
@@ -80,12 +80,10 @@ impl Finder {
 
     /// Every name in a text, in order and without overlaps; names side by side are one hit.
     pub fn find(&self, text: &str) -> Vec<Hit> {
-        let folded = fold(text);
-        let mut hits = self.in_units(&folded);
-        hits.extend(self.in_words(&folded));
-        hits.extend(self.in_streams(&folded));
-        if let Some(units) = fold_decoded(text) {
+        let mut hits = vec![];
+        for units in readings(text) {
             hits.extend(self.in_units(&units));
+            hits.extend(self.in_words(&units));
             hits.extend(self.in_streams(&units));
         }
         for token in encoded(text) {

@@ -25,6 +25,7 @@ mod around;
 mod ciphers;
 mod confusable;
 mod encoded;
+mod escapes;
 mod finder;
 mod fold;
 #[cfg(test)]
@@ -41,6 +42,7 @@ mod ordinary;
 mod scrub;
 mod spelling;
 mod streams;
+mod terminal;
 #[cfg(test)]
 mod tests;
 
