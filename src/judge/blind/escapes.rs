@@ -84,12 +84,18 @@ fn backslash(units: &[Unit]) -> Option<(String, usize)> {
             }
             one(char::from_u32(code)?, 6)
         }
-        'N' => one(named_letter(units)?, units.iter().take(40).position(|u| u.c == '}')? + 1),
+        'N' => one(
+            named_letter(units)?,
+            units.iter().take(40).position(|u| u.c == '}')? + 1,
+        ),
         'e' | 'E' if units.get(2).is_some_and(|u| u.c == '[') => one('\u{1b}', 2),
         // Style sheets write six digits, or two and a blank.
         '0' if number(units, 1, 6, 16).is_some_and(|code| code > 0) => {
             let blank = units.get(7).is_some_and(|u| u.c == ' ');
-            one(char::from_u32(number(units, 1, 6, 16)?)?, 7 + usize::from(blank))
+            one(
+                char::from_u32(number(units, 1, 6, 16)?)?,
+                7 + usize::from(blank),
+            )
         }
         '4'..='7' if units.get(3).is_some_and(|u| matches!(u.c, ' ' | '\\')) => {
             let blank = usize::from(units[3].c == ' ');

@@ -28,6 +28,12 @@ impl Unit {
     }
 }
 
+/// Whether a character belongs to a script that is written without blanks: Han, Kana, Hangul.
+pub(super) fn is_ideographic(c: char) -> bool {
+    matches!(c as u32, 0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3040..=0x9FFF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
+        && c.is_alphanumeric()
+}
+
 /// The characters of a text.
 pub(super) fn plain(text: &str) -> Vec<Unit> {
     let units = text.char_indices().map(|(start, c)| Unit {
@@ -60,7 +66,7 @@ pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
 }
 
 /// A text with `ae` for `ä` and the like; `None` if it has none.
-fn umlauts(units: &[Unit]) -> Option<Vec<Unit>> {
+pub(super) fn umlauts(units: &[Unit]) -> Option<Vec<Unit>> {
     let mut out = Vec::with_capacity(units.len());
     let mut any = false;
     for (at, unit) in units.iter().enumerate() {
@@ -75,7 +81,7 @@ fn umlauts(units: &[Unit]) -> Option<Vec<Unit>> {
 }
 
 /// How a letter is written where there is no key for it; `mark` says that a mark of two dots follows.
-pub(super) fn two_letters(c: char, mark: bool) -> Option<&'static str> {
+fn two_letters(c: char, mark: bool) -> Option<&'static str> {
     match (c, mark) {
         ('ä' | 'Ä', _) | ('a' | 'A', true) => Some("ae"),
         ('ö' | 'Ö' | 'ø' | 'Ø', _) | ('o' | 'O', true) => Some("oe"),
@@ -146,7 +152,9 @@ mod tests {
     fn letters_that_are_two_elsewhere() {
         let of = |text: &str| -> Vec<String> {
             let all = readings(text);
-            all.iter().map(|units| units.iter().map(|u| u.c).collect()).collect()
+            all.iter()
+                .map(|units| units.iter().map(|u| u.c).collect())
+                .collect()
         };
         assert_eq!(of("GROẞE Straße"), ["grosse strasse"]);
         assert_eq!(of("Ærø"), ["aero", "aeroe"]);

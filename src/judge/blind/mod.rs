@@ -39,6 +39,8 @@ mod misspelled;
 mod names;
 mod of_arms;
 mod ordinary;
+#[cfg(test)]
+mod scripts;
 mod scrub;
 mod spelling;
 mod streams;

@@ -64,7 +64,7 @@ fn control(rest: &[Unit], whole: bool) -> usize {
 }
 
 fn is_control(c: char) -> bool {
-    let picture = matches!(c, '\u{2400}'..='\u{2408}' | '\u{240e}'..='\u{241f}' | '\u{241b}');
+    let picture = matches!(c, '\u{2400}'..='\u{2408}' | '\u{240e}'..='\u{241f}');
     picture || (c.is_control() && !c.is_whitespace())
 }
 

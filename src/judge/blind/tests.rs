@@ -271,7 +271,11 @@ fn names_within_terminal_colours_are_hidden() {
         let seen = blinder.scrub(text);
         let names = ["zed", "vex", "alot", "rlix", "mson", "ron", "z\u{8}"];
         let left = names.iter().any(|name| seen.text.contains(name));
-        assert!(!seen.edits.is_empty() && !left, "{text:?} → {:?}", seen.text);
+        assert!(
+            !seen.edits.is_empty() && !left,
+            "{text:?} → {:?}",
+            seen.text
+        );
         assert!(blinder.names_in(&seen.text).is_empty(), "{text:?}");
     }
     for text in ["\u{1b}[1mok\u{1b}[0m", "freezed\u{7}", "[3] of [12]"] {
