@@ -195,3 +195,38 @@ fn doubled_letters_and_dropped_vowels() {
         ],
     );
 }
+
+#[test]
+fn names_of_two_words_are_read_in_codes_too() {
+    let blinder = blinder("crimson-heron", "acme/vexalot");
+    let code = |by: &str, f: fn(u32) -> String| -> String {
+        let all: Vec<String> = "crimson-heron".chars().map(|c| f(c as u32)).collect();
+        all.join(by)
+    };
+    for text in [
+        code(" ", |c| format!("{c:02x}")),
+        code(", ", |c| format!("0x{c:02X}")),
+        code("+", |c| format!("chr({c})")),
+        code(" ", |c| format!("U+{c:04X}")),
+    ] {
+        let shown = blinder.scrub(&text).text;
+        assert_eq!(
+            shown.matches(|c: char| c.is_ascii_digit()).count() / 3,
+            0,
+            "{shown}"
+        );
+    }
+}
+
+/// Words of other languages and long words of English that hold a name are no leak.
+#[test]
+fn words_that_hold_a_vendor_or_a_name_by_accident_stay() {
+    keeps(
+        &blinder("command-r", "command-r-08-2024"),
+        &["a coherent answer", "its coherence"],
+    );
+    keeps(
+        &blinder("Große Eule", "acme/vexalot"),
+        &["engrossed in a book", "gross weight"],
+    );
+}
