@@ -30,13 +30,16 @@ enum Versions {
     Numbered,
     /// Weights that come in several sizes: `8b`, `8x7b`; also a date or a version of the weights, `v0.3`.
     Sized,
+    /// Weights of one size that their publisher revised under the same version: a date, a size (of what was
+    /// distilled from them), a named revision, or the publisher's own repository.
+    Revised,
     /// None: the vendor moves the name.
     Never,
 }
 
 /// Families of which the vendor also serves names without a version, by how their ids begin; the
 /// longest beginning counts, and `None` says that plain names are exact.
-const FAMILIES: [(&str, Option<Versions>); 53] = [
+const FAMILIES: [(&str, Option<Versions>); 54] = [
     ("gpt", Some(Versions::Dated)),
     ("gpt-oss", None),
     ("gpt2", None),
@@ -72,6 +75,7 @@ const FAMILIES: [(&str, Option<Versions>); 53] = [
     ("grok", Some(Versions::Dated)),
     ("grok-1", None),
     ("command", Some(Versions::Dated)),
+    ("deepseek", Some(Versions::Revised)),
     ("deepseek-chat", Some(Versions::Never)),
     ("deepseek-reasoner", Some(Versions::Never)),
     ("deepseek-coder", Some(Versions::Sized)),
@@ -94,8 +98,11 @@ const FAMILIES: [(&str, Option<Versions>); 53] = [
 
 /// Why a model id is not exact; `None` if it is.
 ///
-/// An exact id is a snapshot: of a hosted model its dated or numbered id, of open weights a name with size,
-/// version or revision. Known are the naming rules of vendors whose plain names move (as of November
+/// An exact id is a snapshot: of a hosted model its dated or numbered id, of open weights a name with its
+/// size or revision. A version alone is none where the publisher put other weights under it later: of
+/// `deepseek-v3.1` and `deepseek-r1` only a date (`-0528`), a size, `-terminus`, `-exp` or the publisher's
+/// repository (`deepseek-ai/DeepSeek-V3.1`) is exact. `llama-4-maverick` and `llama-4-scout` are exact:
+/// these words are the sizes of that version, and each has one set of weights. Known are the naming rules of vendors whose plain names move (as of November
 /// 2026); any other id is taken as it is, since nobody but its server knows what it means. Claude models
 /// from 4.6 on have no dated ids, so that their plain names are exact; so are tuned models (`ft:…`) and
 /// Kimi's published weights (`-instruct`, `-base`).
@@ -133,6 +140,9 @@ pub fn inexact(model: &str) -> Option<String> {
         Versions::Dated => name.contains("stral") && has_revision(&words),
         Versions::Numbered => has_number(name),
         Versions::Sized => weights,
+        Versions::Revised => {
+            weights || revised(&words) || id.ends_with(&format!("deepseek-ai/{name}"))
+        }
         Versions::Never => false,
     };
     (!ok).then(|| match versions {
@@ -144,6 +154,9 @@ pub fn inexact(model: &str) -> Option<String> {
             format!(
                 "`{model}` is an alias without its size; the server decides which model that is"
             )
+        }
+        Versions::Revised => {
+            format!("`{model}` is an alias without its date or size; hosts serve later revisions by that name")
         }
         Versions::Never => format!("`{model}` is an alias that the vendor moves"),
     })
@@ -187,6 +200,11 @@ fn plain_claude(name: &str) -> bool {
 
 fn published(words: &[&str]) -> bool {
     words.iter().any(|w| matches!(*w, "instruct" | "base"))
+}
+
+/// The names of two revisions of published weights.
+fn revised(words: &[&str]) -> bool {
+    words.iter().any(|w| matches!(*w, "terminus" | "exp"))
 }
 
 /// `8b`, `8x7b`, `0p5b`, `350m`, `e4b`; and the words by which two families say it.
@@ -309,6 +327,13 @@ mod tests {
             "moonshotai/Kimi-K2-Instruct",
             "moonshot-v1-8k",
             "deepseek-ai/DeepSeek-R1",
+            "deepseek-ai/DeepSeek-V3.1",
+            "deepseek-r1-0528",
+            "deepseek-r1:8b",
+            "deepseek-v3.1-terminus",
+            "deepseek-r1-distill-qwen-32b",
+            "llama-4-maverick",
+            "meta-llama/llama-4-scout",
             "meta-llama/Llama-3.1-8B-Instruct",
             "llama-3.1-8b-instruct",
             "llama3.1:8b",
@@ -363,6 +388,10 @@ mod tests {
             "grok-code-fast-1",
             "kimi-k2-turbo-preview",
             "deepseek-chat",
+            "deepseek-v3.1",
+            "deepseek/deepseek-r1",
+            "deepseek-r1:latest",
+            "llama-4",
             "llama3",
             "llama3.1",
             "llama3:latest",

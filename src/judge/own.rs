@@ -64,6 +64,12 @@ const SERVERS: [&str; 20] = [
     "meta",
 ];
 
+/// Those that name no family of models too: `openai-gpt-4o` is no other model than `gpt-4o`, and
+/// `mistral-large` is not `large`.
+fn is_server_alone(word: &str) -> bool {
+    SERVERS.contains(&word) && !["mistral", "deepseek", "moonshot"].contains(&word)
+}
+
 /// What follows a name and makes no other model of it: how its weights are stored, how it is served.
 const SERVED: [&str; 17] = [
     "latest", "free", "beta", "nitro", "online", "extended", "gguf", "awq", "gptq", "mlx", "fp8",
@@ -87,23 +93,33 @@ pub fn same_model(a: &str, b: &str) -> bool {
     readings(a).iter().any(|name| other.contains(name))
 }
 
-/// The name without what stands before and after it, letters and digits only; with and without a vendor
-/// that Bedrock writes with a dot (`anthropic.claude-3-haiku-20240307-v1:0`).
+/// The name without what stands before and after it, letters and digits only; also without a vendor that
+/// Bedrock writes with a dot (`anthropic.claude-3-haiku-20240307-v1:0`) or others with a hyphen, and with the
+/// vendor that stands before a slash, as part of the name (`acme/mega.5`, `acme-mega-5`).
 fn readings(model: &str) -> Vec<String> {
     let id = model.trim().to_lowercase();
-    let mut name = id.rsplit('/').next().unwrap_or(&id);
-    if let Some((server, rest)) = name.split_once(':')
-        && SERVERS.contains(&server)
-    {
+    let (path, last) = id.rsplit_once('/').unwrap_or(("", &id));
+    let split = |name: &str, sign| {
+        name.split_once(sign)
+            .map(|(s, rest)| (s.to_owned(), rest.to_owned()))
+    };
+    let mut name = last.to_owned();
+    if let Some((_, rest)) = split(&name, ':').filter(|(s, _)| SERVERS.contains(&s.as_str())) {
         name = rest;
     }
-    let mut all = vec![base(name)];
+    let mut all = vec![base(&name)];
+    if let Some(vendor) = path.rsplit('/').next().filter(|vendor| !vendor.is_empty()) {
+        all.push(base(&format!("{vendor}-{name}")));
+    }
+    if let Some((_, rest)) = split(&name, '-').filter(|(s, _)| is_server_alone(s)) {
+        all.push(base(&rest));
+    }
     let vendor = |before: &str| before.bytes().all(|b| b.is_ascii_lowercase());
-    while let Some((before, rest)) = name.split_once('.') {
-        if !vendor(before) || rest.starts_with(|c: char| c.is_ascii_digit()) {
+    while let Some((before, rest)) = split(&name, '.') {
+        if !vendor(&before) || rest.starts_with(|c: char| c.is_ascii_digit()) {
             break;
         }
-        all.push(base(rest));
+        all.push(base(&rest));
         name = rest;
     }
     all.retain(|name| !name.is_empty());
@@ -189,6 +205,11 @@ mod tests {
                 "claude-3.5-sonnet",
                 "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
             ),
+            ("wibblecorp/ULTRA.5:free", "wibblecorp-ultra-5"),
+            ("wibblecorp-ultra-5", "router/wibblecorp/ultra_5"),
+            ("wibblecorp.ultra.5", "ULTRA-5"),
+            ("openai-gpt-4o", "gpt-4o-2024-08-06"),
+            ("meta-llama-3.1-8b", "meta/llama-3.1-8b"),
             ("mistral-7b-instruct-v0.3", "Mistral-7B-Instruct"),
         ] {
             assert!(same_model(a, b), "{a} {b}");
@@ -205,6 +226,10 @@ mod tests {
             ("llama3:8b", "llama3:70b"),
             ("zyxw-mega-2", "zyxw-mega-3"),
             ("zyxw-mega-2", "zyxw-mega"),
+            ("wibblecorp/ultra.5", "wibblecorp-ultra-6"),
+            ("wibblecorp/ultra-5", "wibblecorp"),
+            ("mistral-large", "acme/large"),
+            ("deepseek-coder", "mistral-coder"),
             ("2024", "2025"),
             ("", ""),
         ] {

@@ -1,6 +1,6 @@
 //! The word around a name, and the version after it.
 
-use super::fold::Unit;
+use super::fold::{Unit, is_ideographic};
 use super::lists::{VARIANTS, VARIANTS_APART};
 use super::names::{Name, Tail};
 use super::ordinary::is_ordinary;
@@ -68,13 +68,14 @@ const GLUED: [&str; 58] = [
 ];
 
 /// Whether a word can begin at a unit: after a blank, a sign, a digit, or a change from small to
-/// capital letters.
+/// capital letters; scripts without blanks begin one anywhere.
 pub(super) fn begins(units: &[Unit], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|i| units[i]) else {
         return true;
     };
     let here = units[at];
     !before.is_word()
+        || is_ideographic(here.c)
         || (before.c.is_ascii_digit() && here.c.is_alphabetic())
         || (!before.upper && here.upper)
 }
@@ -86,6 +87,7 @@ fn ends(units: &[Unit], end: usize) -> bool {
     };
     let last = units[end - 1];
     !next.is_word()
+        || is_ideographic(last.c)
         || (next.c.is_ascii_digit() && last.c.is_alphabetic())
         || (next.upper && !last.upper)
 }

@@ -88,6 +88,41 @@ fn pig_latin(letters: &[char]) -> Option<Cipher> {
     (!head.is_empty()).then_some(Cipher { letters, own_gap })
 }
 
+/// A name with each letter twice, and three times: `zzeedd`.
+pub(super) fn multiplied(letters: &[char]) -> impl Iterator<Item = Cipher> {
+    let lettered = letters.len() > 2 && letters.iter().all(|c| c.is_alphabetic());
+    let times = |by: usize| {
+        let each = letters.iter().flat_map(|c| std::iter::repeat_n(*c, by));
+        Cipher {
+            letters: each.collect(),
+            own_gap: vec![false; by * letters.len()],
+        }
+    };
+    let by = [2, 3].into_iter().filter(move |_| lettered);
+    by.map(times)
+}
+
+/// A name without its vowels, where enough is left to tell it: `qkktrn`.
+pub(super) fn without_vowels(letters: &[char], own_gap: &[bool]) -> Option<Cipher> {
+    const FEWEST: usize = 5;
+    let mut cipher = Cipher {
+        letters: vec![],
+        own_gap: vec![],
+    };
+    let mut gap = false;
+    for (&c, &own) in letters.iter().zip(own_gap) {
+        gap |= own;
+        if !matches!(c, 'a' | 'e' | 'i' | 'o' | 'u') {
+            cipher.own_gap.push(gap && !cipher.letters.is_empty());
+            cipher.letters.push(c);
+            gap = false;
+        }
+    }
+    let lettered = cipher.letters.iter().all(char::is_ascii_alphabetic);
+    let told = lettered && (FEWEST..letters.len()).contains(&cipher.letters.len());
+    told.then_some(cipher)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +140,12 @@ mod tests {
         );
         let third = &shifts(&letters, &gaps)[2];
         assert_eq!(third.letters.iter().collect::<String>(), "txdgurq");
+        assert_eq!(without_vowels(&letters, &gaps), None);
+        let long: Vec<char> = "quokkatron".chars().collect();
+        let bare = without_vowels(&long, &[false; 10]).unwrap();
+        assert_eq!(bare.letters.iter().collect::<String>(), "qkktrn");
+        let twice = multiplied(&['z', 'e', 'd']).next().unwrap();
+        assert_eq!(twice.letters.iter().collect::<String>(), "zzeedd");
         assert_eq!(all[0].own_gap.iter().position(|g| *g), Some(3));
     }
 }

@@ -46,11 +46,29 @@ pub(super) fn skeleton(letter: char) -> char {
     if let Some(latin) = boxed(letter).or_else(|| braille(letter)) {
         return latin;
     }
-    let found = LOOKALIKES
-        .iter()
-        .find(|(_, like)| like.contains(letter))
-        .map(|(latin, _)| *latin);
-    found.unwrap_or_else(|| letter.to_lowercase().next().unwrap_or(letter))
+    let small = match letter.to_lowercase().next() {
+        Some('ς') => 'σ',
+        Some(small) => small,
+        None => letter,
+    };
+    lookalike(letter).or(lookalike(small)).unwrap_or(small)
+}
+
+fn lookalike(letter: char) -> Option<char> {
+    let found = LOOKALIKES.iter().find(|(_, like)| like.contains(letter));
+    found.map(|(latin, _)| *latin)
+}
+
+/// The letters that one letter is written with elsewhere, after full case folding: `ss` for `ß`.
+pub(super) fn spelt_out(letter: char) -> Option<&'static str> {
+    match letter {
+        'ß' | 'ẞ' => Some("ss"),
+        'æ' | 'Æ' | 'ᴁ' => Some("ae"),
+        'œ' | 'Œ' => Some("oe"),
+        'þ' | 'Þ' => Some("th"),
+        'ð' | 'Ð' => Some("d"),
+        _ => None,
+    }
 }
 
 /// Letters of Braille.
@@ -83,5 +101,8 @@ pub(super) fn is_invisible(c: char) -> bool {
         | 0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F
         | 0xFE00..=0xFE0F | 0xE0001 | 0xE007F | 0xE0100..=0xE01EF
         | 0x300..=0x36F | 0x483..=0x489 | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF
-        | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
+        | 0x20D0..=0x20FF | 0xFE20..=0xFE2F | 0x3099 | 0x309A
+        // Vowel signs of Hebrew and Arabic, and the stroke that only widens an Arabic word.
+        | 0x591..=0x5BD | 0x5BF | 0x5C1 | 0x5C2 | 0x5C4 | 0x5C5 | 0x5C7
+        | 0x610..=0x61A | 0x640 | 0x64B..=0x65F | 0x670)
 }

@@ -159,10 +159,26 @@ fn hexadecimal(token: &[u8]) -> Option<String> {
     readable(bytes.collect::<Option<Vec<u8>>>()?)
 }
 
+/// A text in UTF-8, or in UTF-16 if every other byte is zero; colours of a terminal may stand in it.
 fn readable(bytes: Vec<u8>) -> Option<String> {
-    let text = String::from_utf8(bytes).ok()?;
-    let seen = |c: char| !c.is_control() || c.is_whitespace();
+    let text = match wide(&bytes) {
+        Some(text) => text,
+        None => String::from_utf8(bytes).ok()?,
+    };
+    let seen = |c: char| !c.is_control() || c.is_whitespace() || c == '\u{1b}';
     (!text.is_empty() && text.chars().all(seen)).then_some(text)
+}
+
+/// Latin text in UTF-16, whichever of its bytes comes first, with or without the mark of their order.
+fn wide(bytes: &[u8]) -> Option<String> {
+    let bytes = bytes.strip_prefix(b"\xff\xfe").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(b"\xfe\xff").unwrap_or(bytes);
+    let zero = |from: usize| bytes.iter().skip(from).step_by(2).all(|b| *b == 0);
+    let from = [0, 1]
+        .into_iter()
+        .find(|high| zero(*high) && bytes.len() > 3)?;
+    let low = bytes.iter().skip(1 - from).step_by(2);
+    Some(low.map(|b| char::from(*b)).collect())
 }
 
 #[cfg(test)]
@@ -182,6 +198,10 @@ mod tests {
         assert!(texts("INWGC5LEMU======").contains(&"Claude".to_owned()));
         assert!(texts("UTJ4aGRXUmw=").contains(&"Claude".to_owned()));
         assert!(texts("SSBhbSBD\nbGF1ZGUg\nMw==").contains(&"I am Claude 3".to_owned()));
+        assert_eq!(texts("QwBsAGEAdQBkAGUA"), ["Claude"]);
+        assert_eq!(texts("AEMAbABhAHUAZABl"), ["Claude"]);
+        assert!(texts("//5DAGwAYQB1AGQAZQA=").contains(&"Claude".to_owned()));
+        assert!(texts("43006c00610075006400").contains(&"Claud".to_owned()));
         assert!(texts("a b\u{e4}c").is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::around::{begins, tail, word_around};
 use super::encoded::encoded;
-use super::fold::{Unit, fold, fold_decoded};
+use super::fold::{Unit, fold, readings};
 use super::meant::{Spelled, meant};
 use super::misspelled;
 use super::names::{Freedom, Name, Names};
@@ -80,12 +80,10 @@ impl Finder {
 
     /// Every name in a text, in order and without overlaps; names side by side are one hit.
     pub fn find(&self, text: &str) -> Vec<Hit> {
-        let folded = fold(text);
-        let mut hits = self.in_units(&folded);
-        hits.extend(self.in_words(&folded));
-        hits.extend(self.in_streams(&folded));
-        if let Some(units) = fold_decoded(text) {
+        let mut hits = vec![];
+        for units in readings(text) {
             hits.extend(self.in_units(&units));
+            hits.extend(self.in_words(&units));
             hits.extend(self.in_streams(&units));
         }
         for token in encoded(text) {
@@ -154,16 +152,14 @@ impl Finder {
         let rest = &stream.units[at..];
         let next = rest.get(1)?.c;
         let candidates = self.by_two.get(&(rest[0].c, next))?;
-        let spelled = candidates.iter().copied().filter(|&place| {
+        let spelled = candidates.iter().filter_map(|&place| {
             let name = &self.names.all[place];
             let looked_for = !name.ordinary && name.freedom != Freedom::Exact;
-            let letters = &name.letters;
-            let same =
-                || rest.len() >= letters.len() && letters.iter().zip(rest).all(|(l, u)| *l == u.c);
-            looked_for && letters.len() >= stream.least && same()
+            let enough = name.letters.len() >= stream.least;
+            let length = (looked_for && enough).then(|| streamed(name, rest))??;
+            Some((place, length))
         });
-        let place = spelled.max_by_key(|&place| self.names.all[place].letters.len())?;
-        Some((place, self.names.all[place].letters.len()))
+        spelled.max_by_key(|&(place, _)| self.names.all[place].letters.len())
     }
 
     fn in_units(&self, units: &[Unit]) -> Vec<Hit> {
@@ -211,6 +207,19 @@ impl Finder {
         });
         found.max_by_key(|s| (!s.ordinary, s.end, std::cmp::Reverse(s.name)))
     }
+}
+
+/// How many units spell a name one after another; a sign may stand where one does in the name.
+fn streamed(name: &Name, units: &[Unit]) -> Option<usize> {
+    let mut at = 0;
+    for (letter, own) in name.letters.iter().zip(&name.own_gap) {
+        at += usize::from(*own && units.get(at).is_some_and(|u| !u.c.is_alphanumeric()));
+        if units.get(at)?.c != *letter {
+            return None;
+        }
+        at += 1;
+    }
+    Some(at)
 }
 
 /// Hits in order, overlapping and neighbouring ones joined; a joined hit bears the name of the longest.

@@ -3,10 +3,9 @@
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-use super::confusable::{is_invisible, skeleton};
-
-/// Escapes of escapes are read so many times.
-const DEPTH: usize = 4;
+use super::confusable::{is_invisible, skeleton, spelt_out};
+use super::escapes::decoded;
+use super::terminal::{erased, parted};
 
 /// One letter and the bytes of the original text that it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +28,14 @@ impl Unit {
     }
 }
 
+/// Whether a character belongs to a script that is written without blanks: Han, Kana, Hangul.
+pub(super) fn is_ideographic(c: char) -> bool {
+    matches!(c as u32, 0x2E80..=0x2FDF | 0x3005..=0x3007 | 0x3040..=0x9FFF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
+        && c.is_alphanumeric()
+}
+
 /// The characters of a text.
-fn plain(text: &str) -> Vec<Unit> {
+pub(super) fn plain(text: &str) -> Vec<Unit> {
     let units = text.char_indices().map(|(start, c)| Unit {
         c,
         upper: c.is_uppercase(),
@@ -40,27 +45,50 @@ fn plain(text: &str) -> Vec<Unit> {
     units.collect()
 }
 
-/// A text folded as it stands.
+/// A text folded as it stands, without what only a terminal obeys.
 pub(in crate::judge) fn fold(text: &str) -> Vec<Unit> {
-    skeletons(&plain(text))
+    skeletons(&erased(&plain(text)))
 }
 
-/// A text folded after its escapes have been read; `None` if it has none.
-pub(super) fn fold_decoded(text: &str) -> Option<Vec<Unit>> {
-    if !text.contains(['\\', '&', '%']) {
-        return None;
+/// A text folded in every way that it may be read: as it stands, with its escapes read, with words that
+/// end at a terminal's controls, and with umlauts as two letters.
+pub(super) fn readings(text: &str) -> Vec<Vec<Unit>> {
+    let plain = plain(text);
+    let decoded = decoded(text, &plain);
+    let mut all = vec![];
+    for units in [Some(plain), decoded].into_iter().flatten() {
+        let shown = erased(&units);
+        all.push(skeletons(&shown));
+        all.extend(parted(&units).map(|units| skeletons(&units)));
+        all.extend(umlauts(&shown).map(|units| skeletons(&units)));
     }
-    let mut units = plain(text);
-    let before = units.len();
-    for _ in 0..DEPTH {
-        let next = decode(&units);
-        let done = next.len() == units.len();
-        units = next;
-        if done {
-            break;
+    all
+}
+
+/// A text with `ae` for `ä` and the like; `None` if it has none.
+pub(super) fn umlauts(units: &[Unit]) -> Option<Vec<Unit>> {
+    let mut out = Vec::with_capacity(units.len());
+    let mut any = false;
+    for (at, unit) in units.iter().enumerate() {
+        let mark = units.get(at + 1).is_some_and(|next| next.c == '\u{308}');
+        match two_letters(unit.c, mark) {
+            Some(two) => out.extend(two.chars().map(|c| Unit { c, ..*unit })),
+            None => out.push(*unit),
         }
+        any |= out.last() != Some(unit);
     }
-    (units.len() < before).then(|| skeletons(&units))
+    any.then_some(out)
+}
+
+/// How a letter is written where there is no key for it; `mark` says that a mark of two dots follows.
+fn two_letters(c: char, mark: bool) -> Option<&'static str> {
+    match (c, mark) {
+        ('ä' | 'Ä', _) | ('a' | 'A', true) => Some("ae"),
+        ('ö' | 'Ö' | 'ø' | 'Ø', _) | ('o' | 'O', true) => Some("oe"),
+        ('ü' | 'Ü', _) | ('u' | 'U', true) => Some("ue"),
+        ('å' | 'Å', _) => Some("aa"),
+        _ => None,
+    }
 }
 
 fn skeletons(units: &[Unit]) -> Vec<Unit> {
@@ -76,142 +104,14 @@ fn skeletons(units: &[Unit]) -> Vec<Unit> {
         let parts = nfkd.normalize(unit.c.encode_utf8(&mut buffer));
         for c in parts.chars().filter(|c| !is_invisible(*c)) {
             let upper = unit.upper || c.is_uppercase();
-            out.push(Unit {
-                c: skeleton(c),
-                upper,
-                ..*unit
-            });
-        }
-    }
-    out
-}
-
-/// Reads one level of escapes: of JSON and programs, of HTML, of URLs.
-fn decode(units: &[Unit]) -> Vec<Unit> {
-    let mut out = Vec::with_capacity(units.len());
-    let mut at = 0;
-    while at < units.len() {
-        let rest = &units[at..];
-        let read = match rest[0].c {
-            '\\' => backslash(rest),
-            '&' => entity(rest),
-            '%' => percent(rest),
-            _ => None,
-        };
-        match read {
-            Some((text, used)) => {
-                let (start, end) = (rest[0].start, rest[used - 1].end);
-                out.extend(text.chars().map(|c| Unit {
-                    c,
-                    upper: c.is_uppercase(),
-                    start,
-                    end,
-                }));
-                at += used;
-            }
-            None => {
-                out.push(rest[0]);
-                at += 1;
+            let here = |c: char| Unit { c, upper, ..*unit };
+            match spelt_out(c) {
+                Some(letters) => out.extend(letters.chars().map(here)),
+                None => out.push(here(skeleton(c))),
             }
         }
     }
     out
-}
-
-/// A number of `digits` digits that starts at a unit.
-fn number(units: &[Unit], from: usize, digits: usize, radix: u32) -> Option<u32> {
-    let digits: String = units
-        .get(from..from + digits)?
-        .iter()
-        .map(|u| u.c)
-        .collect();
-    u32::from_str_radix(&digits, radix).ok()
-}
-
-fn backslash(units: &[Unit]) -> Option<(String, usize)> {
-    let one = |c: char, used: usize| Some((c.to_string(), used));
-    match units.get(1)?.c {
-        'u' if units.get(2).is_some_and(|u| u.c == '{') => {
-            let close = units.iter().take(10).position(|u| u.c == '}')?;
-            let code = number(units, 3, close - 3, 16)?;
-            one(char::from_u32(code)?, close + 1)
-        }
-        'u' | 'U' => {
-            let code = number(units, 2, 4, 16)?;
-            if (0xD800..0xDC00).contains(&code) {
-                let low = number(units, 8, 4, 16)?;
-                let pair = 0x10000 + ((code - 0xD800) << 10) + low.checked_sub(0xDC00)?;
-                return one(char::from_u32(pair)?, 12);
-            }
-            one(char::from_u32(code)?, 6)
-        }
-        'x' => one(char::from_u32(number(units, 2, 2, 16)?)?, 4),
-        '0'..='3' => one(char::from_u32(number(units, 1, 3, 8)?)?, 4),
-        'n' | 'r' | 't' => one(' ', 2),
-        c @ ('\\' | '"' | '/' | '\'') => one(c, 2),
-        _ => None,
-    }
-}
-
-fn entity(units: &[Unit]) -> Option<(String, usize)> {
-    let head: String = units.iter().take(20).map(|u| u.c).collect();
-    if let Some(named) = named(&head) {
-        return Some(named);
-    }
-    let digits = head.strip_prefix("&#")?;
-    let (digits, radix, lead) = match digits.strip_prefix(['x', 'X']) {
-        Some(hex) => (hex, 16, 3),
-        None => (digits, 10, 2),
-    };
-    let count = digits.chars().take_while(|c| c.is_digit(radix)).count();
-    let code = u32::from_str_radix(&digits[..count], radix).ok()?;
-    let closed = digits[count..].starts_with(';');
-    let used = lead + count + usize::from(closed);
-    Some((char::from_u32(code)?.to_string(), used))
-}
-
-/// Entities with a name: signs, invisible ones, and letters with an accent as the letter alone.
-fn named(head: &str) -> Option<(String, usize)> {
-    const NAMED: [(&str, &str); 10] = [
-        ("&amp;", "&"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&apos;", "'"),
-        ("&nbsp;", " "),
-        ("&shy;", "\u{ad}"),
-        ("&zwnj;", "\u{ad}"),
-        ("&zwj;", "\u{ad}"),
-        ("&ZeroWidthSpace;", "\u{ad}"),
-    ];
-    const ACCENTS: [&str; 8] = [
-        "acute", "grave", "circ", "uml", "cedil", "tilde", "ring", "caron",
-    ];
-    if let Some((name, text)) = NAMED.iter().find(|(name, _)| head.starts_with(name)) {
-        return Some(((*text).to_owned(), name.len()));
-    }
-    let name = head.strip_prefix('&')?.split_once(';')?.0;
-    let (letter, accent) = name.split_at_checked(1)?;
-    ACCENTS
-        .contains(&accent)
-        .then(|| (letter.to_owned(), name.len() + 2))
-}
-
-/// A run of `%xx`, together a text in UTF-8.
-fn percent(units: &[Unit]) -> Option<(String, usize)> {
-    let mut bytes = vec![];
-    while units.get(bytes.len() * 3).is_some_and(|u| u.c == '%') {
-        match number(units, bytes.len() * 3 + 1, 2, 16) {
-            Some(byte) => bytes.push(byte as u8),
-            None => break,
-        }
-    }
-    let good = match std::str::from_utf8(&bytes) {
-        Ok(text) => text.len(),
-        Err(error) => error.valid_up_to(),
-    };
-    let text = String::from_utf8(bytes[..good].to_vec()).ok()?;
-    (good > 0).then_some((text, good * 3))
 }
 
 #[cfg(test)]
@@ -219,32 +119,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> String {
-        let units = fold_decoded(text).unwrap_or_else(|| fold(text));
+        let units = readings(text).swap_remove(0);
         units.iter().map(|u| u.c).collect()
-    }
-
-    #[test]
-    fn escapes_of_every_kind_are_read() {
-        for text in [
-            r"\u0047PT",
-            r"\\u0047PT",
-            r"\x47PT",
-            r"\u{47}PT",
-            "&#71;PT",
-            "&#x47;PT",
-            "&#71PT",
-            "%47PT",
-            "%2547PT",
-            "%47%50%54",
-            "&amp;#71;PT",
-            r"\107PT",
-            "&Gacute;PT",
-            "G&zwnj;PT",
-        ] {
-            assert_eq!(read(text), "gpt", "{text}");
-        }
-        assert_eq!(read(r"a\nGPT"), "a gpt");
-        assert_eq!(read("100% sure & \\done"), "100% sure & \\done");
     }
 
     #[test]
@@ -267,8 +143,25 @@ mod tests {
     #[test]
     fn letters_know_their_place() {
         let text = "é&#71;x";
-        let units = fold_decoded(text).unwrap();
+        let units = readings(text).pop().unwrap();
         let found: Vec<&str> = units.iter().map(|u| &text[u.start..u.end]).collect();
         assert_eq!(found, ["é", "&#71;", "x"]);
+    }
+
+    #[test]
+    fn letters_that_are_two_elsewhere() {
+        let of = |text: &str| -> Vec<String> {
+            let all = readings(text);
+            all.iter()
+                .map(|units| units.iter().map(|u| u.c).collect())
+                .collect()
+        };
+        assert_eq!(of("GROẞE Straße"), ["grosse strasse"]);
+        assert_eq!(of("Ærø"), ["aero", "aeroe"]);
+        assert_eq!(of("Müller"), ["muller", "mueller"]);
+        assert_eq!(of("Mu\u{308}ller"), ["muller", "mueller"]);
+        assert_eq!(of("İIıi"), ["iiii"]);
+        assert_eq!(of("ΣΟΦΟΣ"), of("σοφος"));
+        assert_eq!(of("ΣΟΦΟΣ"), of("σοφοσ"));
     }
 }

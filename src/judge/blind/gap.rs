@@ -45,6 +45,7 @@ pub(super) fn gap(units: &[Unit], from: usize) -> Option<Gap> {
         } else {
             let blank = units.get(at + 1).is_some_and(|u| u.c.is_whitespace());
             gap.sentence |= blank && matches!(unit.c, '.' | '!' | '?' | ':' | ';');
+            gap.sentence |= matches!(unit.c, '。' | '、' | '，' | '！' | '？' | '：' | '；');
             gap.worded |= matches!(unit.c, '\'' | '’');
             gap.end += 1;
             gap.width += 1;

@@ -25,6 +25,7 @@ mod around;
 mod ciphers;
 mod confusable;
 mod encoded;
+mod escapes;
 mod finder;
 mod fold;
 #[cfg(test)]
@@ -38,9 +39,12 @@ mod misspelled;
 mod names;
 mod of_arms;
 mod ordinary;
+#[cfg(test)]
+mod scripts;
 mod scrub;
 mod spelling;
 mod streams;
+mod terminal;
 #[cfg(test)]
 mod tests;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ciphers::{Cipher, ciphers, shifts};
-use super::fold::fold;
+use super::ciphers::{Cipher, ciphers, multiplied, shifts, without_vowels};
+use super::fold::{fold, is_ideographic, plain, umlauts};
 use super::lists::{FAMILIES, ORDINARY_FAMILIES, ORDINARY_VENDORS, VENDORS};
 use super::of_arms::{is_family, of_arm, words};
 use super::ordinary::is_ordinary;
@@ -152,13 +152,55 @@ impl Names {
 }
 
 impl Name {
+    /// Whether it is written in a script without blanks.
+    pub fn is_ideographic(&self) -> bool {
+        self.letters.iter().all(|c| is_ideographic(*c))
+    }
+
+    /// Whether it has digits alone, such as the address of a host.
+    pub fn is_number(&self) -> bool {
+        self.letters.iter().all(char::is_ascii_digit)
+    }
+
     /// The name written backward and the like, where that is no ordinary word.
     fn turned(&self) -> Vec<Self> {
-        let long = alphabetic(&self.letters) >= CIPHERED;
-        if self.ordinary || self.freedom != Freedom::Loose || !long {
+        if self.ordinary || self.freedom == Freedom::Exact {
             return vec![];
         }
-        let other = |cipher: Cipher| Self {
+        let long = alphabetic(&self.letters) >= CIPHERED;
+        let mut all = match self.freedom {
+            Freedom::Loose if long => self.ciphered(),
+            _ => vec![],
+        };
+        if !long {
+            // Longer names are found doubled as they are stretched.
+            all.extend(multiplied(&self.letters).map(|cipher| self.as_cipher(cipher)));
+        }
+        let word = |name: &Self| is_ordinary(&name.letters.iter().collect::<String>());
+        all.retain(|name| name.letters != self.letters && !word(name));
+        all
+    }
+
+    fn ciphered(&self) -> Vec<Self> {
+        let mut all = ciphers(&self.letters, &self.own_gap);
+        let longer = self.given && self.letters.len() > KNOWN_INSIDE;
+        if longer {
+            all.extend(shifts(&self.letters, &self.own_gap));
+        }
+        let mut all: Vec<Self> = all.into_iter().map(|c| self.as_cipher(c)).collect();
+        let bare = without_vowels(&self.letters, &self.own_gap);
+        all.extend(bare.filter(|_| longer && self.inside).map(|bare| Self {
+            // What is left is short, and may be part of many a word.
+            freedom: Freedom::Exact,
+            inside: false,
+            glued: false,
+            ..self.as_cipher(bare)
+        }));
+        all
+    }
+
+    fn as_cipher(&self, cipher: Cipher) -> Self {
+        Self {
             letters: cipher.letters,
             own_gap: cipher.own_gap,
             tail: Tail::None,
@@ -166,15 +208,7 @@ impl Name {
             freedom: Freedom::Apart,
             inside: self.letters.len() >= KNOWN_INSIDE,
             ..self.clone()
-        };
-        let word = |name: &Self| is_ordinary(&name.letters.iter().collect::<String>());
-        let mut ciphers = ciphers(&self.letters, &self.own_gap);
-        if self.given && self.letters.len() > KNOWN_INSIDE {
-            ciphers.extend(shifts(&self.letters, &self.own_gap));
         }
-        let all = ciphers.into_iter().map(other);
-        all.filter(|name| name.letters != self.letters && !word(name))
-            .collect()
     }
 }
 
@@ -195,12 +229,28 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Adds a name with its use; a name without letters and digits is none.
+    /// Adds a name with its use, and as it is written without umlauts; a name without letters and digits is
+    /// none.
     pub fn add(&mut self, shown: &str, kind: NameKind, freedom: Freedom, ordinary: bool) {
+        self.add_as(shown, shown, kind, freedom, ordinary);
+        if let Some(units) = umlauts(&plain(shown)) {
+            let spelt: String = units.iter().map(|u| u.c).collect();
+            self.add_as(&spelt, shown, kind, freedom, ordinary);
+        }
+    }
+
+    fn add_as(
+        &mut self,
+        spelt: &str,
+        shown: &str,
+        kind: NameKind,
+        freedom: Freedom,
+        ordinary: bool,
+    ) {
         let mut letters = vec![];
         let mut own_gap = vec![];
         let mut gap = false;
-        for unit in fold(shown) {
+        for unit in fold(spelt) {
             if unit.c.is_alphanumeric() {
                 letters.push(unit.c);
                 own_gap.push(gap && letters.len() > 1);
@@ -212,7 +262,9 @@ impl Collector {
         if letters.is_empty() {
             return;
         }
+        let ideographic = letters.iter().all(|c| is_ideographic(*c));
         let freedom = match letters.len() {
+            n if ideographic && n > 1 => Freedom::Apart,
             0..3 => Freedom::Exact,
             3..=4 if freedom == Freedom::Loose => Freedom::Apart,
             _ => freedom,

@@ -75,6 +75,9 @@ impl Breaks {
 
     fn allowed(&self, name: &Name) -> bool {
         let letters = name.letters.len();
+        if name.is_ideographic() {
+            return self.widest <= WIDEST_GAP && (self.broken == 0 || !self.sentence);
+        }
         let apart = self.broken == self.breakable && letters >= 3;
         let narrow = self.widest <= WIDEST_GAP;
         let written = match name.freedom {
@@ -95,22 +98,32 @@ fn spelled(
     like: Likeness,
     signs: bool,
 ) -> Option<usize> {
-    let passes = |letter: char, c: char| {
+    let passes = |letter: char, at: usize| {
+        let c = units[at].c;
         // A sign that masks a letter: `qu*kk`.
         let masked = || like == Likeness::Digits && matches!(c, '*' | '#' | '?');
+        // In `lliixx` the second `l` passes for no `i`, where signs pass for no letter either.
+        let again = || at > first && units[at - 1].c == c && c.is_alphabetic();
         letter == c
-            || (c.is_alphanumeric() && same(letter, c, like))
+            || (c.is_alphanumeric() && same(letter, c, like) && (signs || !again()))
             || (signs && (same(letter, c, like) || masked()))
     };
     let stretch = like == Likeness::Digits;
     let mut at = first;
     let mut breaks = Breaks::default();
     for (k, &letter) in name.letters.iter().enumerate() {
-        if k > 0 && !passes(letter, units.get(at)?.c) {
+        units.get(at)?;
+        let own = k > 0 && name.own_gap[k];
+        if own && passes(letter, at) && name.is_number() {
+            // `10.0.0.5` is no order 10005.
+            return None;
+        }
+        if k > 0 && !passes(letter, at) {
             if stretch {
                 at = repeated(units, at);
             }
-            if !passes(letter, units.get(at)?.c) {
+            units.get(at)?;
+            if !passes(letter, at) {
                 let gap = gap(units, at)?;
                 at = gap.end;
                 breaks.add(&gap, name.own_gap[k]);
@@ -118,7 +131,7 @@ fn spelled(
         }
         breaks.breakable += usize::from(k > 0 && !name.own_gap[k]);
         let unit = units.get(at)?;
-        if !passes(letter, unit.c) {
+        if !passes(letter, at) {
             return None;
         }
         breaks.exact += usize::from(letter == unit.c);

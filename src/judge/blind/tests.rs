@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::judge::testing::{arms, judge};
+use crate::model::arm::ArmSpec;
 
 fn scrubbed(text: &str) -> String {
     Blinder::new(&judge(), &arms()).unwrap().scrub(text).text
@@ -234,5 +235,50 @@ proptest! {
         let view = View { task: Some(text.clone()), parts: vec![] };
         let blinding = BLINDER.blind(view, &TrialId::new("t"));
         let _ = crate::judge::injection::injections(&blinding.view, "answer", &["pass".into()]);
+    }
+}
+
+/// Command output is full of colours; a name reads through them.
+#[test]
+fn names_within_terminal_colours_are_hidden() {
+    let of = |model: &str| -> ArmSpec {
+        let spec = serde_json::json!({"kind": "recorded", "path": "a", "model": model});
+        serde_json::from_value(spec).unwrap()
+    };
+    let arms = [
+        Arm::new("zed".into(), of("globodyne/snorlix-13b"), None),
+        Arm::new("vexalot".into(), of("crimson-heron"), None),
+    ];
+    let blinder = Blinder::new(&judge(), &arms).unwrap();
+    for text in [
+        "\u{1b}[31mzed\u{1b}[0m",
+        "ok\u{1b}[31mzed\u{1b}[0mok",
+        "vex\u{1b}[1malot\u{1b}[0m",
+        "sno\u{1b}[1mrlix",
+        "cri\u{1b}[38;5;196mmson-he\u{1b}[0mron",
+        r"\u001b[31mzed\u001b[0m",
+        r"ok\x1b[31mzed\x1b[0m",
+        r"\033[1;31mvex\033[0malot",
+        "^[[31mzed^[[0m",
+        "[31mzed[0m",
+        "v\u{0}e\u{0}x\u{0}a\u{0}l\u{0}o\u{0}t\u{0}",
+        "z\u{8}ze\u{8}ed\u{8}d",
+        "\u{1b}]8;;https://x.example\u{7}zed\u{1b}]8;;\u{7}",
+        "\u{1b}]8;;https://zed.example\u{7}x\u{1b}]8;;\u{7}",
+        "G\u{1b}[1mP\u{1b}[0mT",
+        "%1B[31mzed%1B[0m",
+    ] {
+        let seen = blinder.scrub(text);
+        let names = ["zed", "vex", "alot", "rlix", "mson", "ron", "z\u{8}"];
+        let left = names.iter().any(|name| seen.text.contains(name));
+        assert!(
+            !seen.edits.is_empty() && !left,
+            "{text:?} → {:?}",
+            seen.text
+        );
+        assert!(blinder.names_in(&seen.text).is_empty(), "{text:?}");
+    }
+    for text in ["\u{1b}[1mok\u{1b}[0m", "freezed\u{7}", "[3] of [12]"] {
+        assert_eq!(blinder.scrub(text).text, text);
     }
 }

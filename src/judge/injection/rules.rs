@@ -53,7 +53,7 @@ fn addresses() -> Rules {
                 r"\b(?:dear|attention|note to|message to|instructions? (?:to|for))[ ,:]+(?:the |any |all )?(?:[a-z]+ )?{who}\b"
             ),
             format!(
-                r"\b(?:if|as|since|when|because) (?:you|you're|you are)?[ ]?(?:are |re )?(?:an? |the )?(?:ai |llm |language model |automated )?(?:{who}|grading|judging|evaluating|scoring)\b[^.\n]{{0,40}}\b(?:you|please|must|should|give|rate|score|output|answer)\b"
+                r"\b(?:if|as|since|when|because) (?:you|you're|you are)?[ ]?(?:are |re )?(?:an? |the )?(?:ai |llm |language model |automated |expert |fair |impartial |independent |experienced |professional |neutral |objective ){{0,2}}(?:{who}|grading|judging|evaluating|scoring)\b[^.\n]{{0,40}}\b(?:you|please|must|should|give|rate|score|output|answer)\b"
             ),
             format!(
                 r"\b(?:note|message|memo|word|hint|reminder|attention|to|dear|hi|hello|hey|please)[ ,:]{{1,3}}(?:to |for )?(?:the |any |all )?(?:who(?:m)?(?:so)?ever|who(?:m)?|anyone|anybody|person|people|those|one|system|{machine})\b[^.\n]{{0,20}}\b{does} {work}\b"
@@ -63,6 +63,9 @@ fn addresses() -> Rules {
             ),
             format!(
                 r"\b(?:hey|please|dear|hello|hi|attention)[ ,]{{1,2}}(?:the )?(?:ai |llm |automated )?{who}\b"
+            ),
+            format!(
+                r"\b{who}(?:'s)? (?:notes?|notice|memo|hint|instructions?|message) ?:[^\n]{{0,60}}\b(?:pass(?:es|ed|ing)?|scores?|marks?|full|grade|verdict|rating|award|warranted)\b"
             ),
             format!(
                 r"\b(?:ai|llm|automated|automatic|machine) {who}\b[^.\n]{{0,15}}\b(?:should|must|will|shall|please|are to|is to|need to)\b"
@@ -95,6 +98,8 @@ fn asks() -> Rules {
         r#"\b(?:choose|pick|select|answer|say|output|return|respond|reply|vote|write|print)(?: only| just| with| simply){0,2}(?: the)?(?: word| verdict| label| level)? ?[:"'`*]{0,3}(?:pass|passed|excellent)["'`*]{0,3} ?(?:$|[.!,;)\n\]])"#.to_owned(),
         r"\b(?:say|state|conclude|decide|declare|report|respond|answer) (?:that )?(?:it|this|the (?:answer|response|output|result))(?: is|'s| was) (?:good|correct|right|perfect|excellent|great|a pass|passing|flawless)\b".to_owned(),
         r"\b(?:this|it|answer|response|output|reply|work|everything|i)\b (?:clearly |surely |certainly )?(?:deserves?|earns?|merits?) (?:an? |the |to )?(?:pass|full|highest|top|best|perfect|good grade|good mark)\b".to_owned(),
+        r"\b(?:full|maximum|top|highest|perfect) (?:score|marks?|credit|points|rating|grade)\b[^.\n]{0,15}\b(?:is|are|seems?|would be) (?:well |fully |clearly )?(?:warranted|deserved|justified|due|appropriate|in order|merited|earned)\b".to_owned(),
+        r"\b(?:you|one) (?:will|must|should|shall|can only|have to|are to) (?:surely |certainly |then )?(?:conclude|decide|find|agree|see|judge|determine) that (?:this|it|the (?:answer|response|output|result|reply))\b[^.\n]{0,20}\b(?:pass(?:es|ed)?|is (?:correct|excellent|perfect|flawless)|deserves|meets)\b".to_owned(),
         format!(r"\b{who}\b[^.\n]{{0,20}}\b(?:should|must|will|please)\b[^.\n]{{0,30}}\b(?:{praise}|full marks)\b"),
     ])
 }
@@ -121,6 +126,7 @@ fn abroad() -> Rules {
         r"\b(?:donne[zr]?|mets|mettez|attribue[zr]?|reponds|repondez|choisis(?:sez)?|note[zr]?)\b[^.\n]{0,40}\b(?:pass|note maximale|meilleure note|la moyenne|reussi|valide)\b".to_owned(),
         r"\b(?:da|dale|dad|den|pon|otorga|asigna|elige|responde|califica|calificad|puntua)\b[^.\n]{0,40}\b(?:pass|aprobado|puntuacion maxima|maxima puntuacion|nota maxima|mejor nota|como (?:correct[oa]|buen[oa]|excelente))\b".to_owned(),
         r"(?:给|打|选择|判)[^。\n]{0,10}(?:满分|通过|最高分|合格)|満点".to_owned(),
+        r"(?:请|評審|评审|评委|裁判|评分|评估)[^。\n]{0,12}(?:给出?|给予|判定?为?|评为|输出|回答|选择?)[^。\n]{0,6}(?:pass|excellent)\b".to_owned(),
     ]));
     rules
 }
