@@ -113,7 +113,25 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
             folder.display()
         ));
     }
+    if let Some(unjudged) = unjudged(&decided) {
+        talk(&format!(
+            "{unjudged} of the run have no usable verdict; ask about them with: assize judge {} --judge FILE",
+            folder.display()
+        ));
+    }
     Ok(decided)
+}
+
+/// How many trials the judges of the run left without a verdict, which running them again would not mend.
+fn unjudged(decided: &Decided) -> Option<String> {
+    let rows = decided.report.accounting.iter();
+    let whole = rows.filter(|row| row.segment.is_none());
+    let lost = whole.filter_map(|row| row.excluded.get(Boundary::Judge.name()));
+    match lost.sum::<u64>() {
+        0 => None,
+        1 => Some("1 trial".to_owned()),
+        n => Some(format!("{n} trials")),
+    }
 }
 
 /// The boundaries at which trials of live arms broke, for the hint that they can be run again.
@@ -133,7 +151,10 @@ fn broken(decided: &Decided) -> Option<String> {
         .filter(|row| live(&row.arm))
     {
         let names = row.excluded.keys().map(String::as_str);
-        found.extend(names.filter(|name| Boundary::from_name(name).is_some()));
+        // What a judge left open is not mended by running trials again.
+        let runs_again =
+            |name: &&str| Boundary::from_name(name).is_some_and(|b| b != Boundary::Judge);
+        found.extend(names.filter(runs_again));
     }
     (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(","))
 }

@@ -40,7 +40,7 @@ use crate::model::calibration::{
     CALIBRATION_FORMAT, Calibration, CalibrationNotice, CalibrationSlice, ErrorRates, LabelsInfo,
     Measured, VerdictsInfo,
 };
-use crate::model::label::LabelSet;
+use crate::model::label::{Label, LabelSet, RATERS_DISAGREE, Split, raters_disagree};
 use crate::stats::tolerance::below;
 use measure::{share, tasks_of};
 use slice::{Pairs, slice};
@@ -234,13 +234,26 @@ fn without_truth(joined: &Joined) -> Option<Notice> {
     (open > 0).then(|| Notice::with("items_without_truth", detail))
 }
 
+/// Where raters disagree, in the part that is examined.
+fn disputed(labels: &LabelSet, joined: &Joined) -> Option<Notice> {
+    let split = |l: &&Label| l.split.map_or("all", Split::name) == joined.split;
+    raters_disagree(labels.labels.iter().filter(split))
+}
+
 fn notices(
     labels: &LabelSet,
     joined: &Joined,
     slices: &[CalibrationSlice],
     of_people: &[Notice],
 ) -> Vec<CalibrationNotice> {
-    let mut all: Vec<Notice> = labels.notices.iter().chain(of_people).cloned().collect();
+    let of_all = labels.notices.iter();
+    let of_part = disputed(labels, joined);
+    let mut all: Vec<Notice> = of_all
+        .filter(|notice| notice.code != RATERS_DISAGREE)
+        .chain(&of_part)
+        .chain(of_people)
+        .cloned()
+        .collect();
     if joined.split == "all" {
         let detail = "the labels have no dev and test part: a prompt tuned on them is not examined";
         all.push(Notice::with("no_split", detail));

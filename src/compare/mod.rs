@@ -15,6 +15,7 @@ pub mod rules;
 pub mod screen;
 mod settle;
 pub mod table;
+mod unjudged;
 pub mod word;
 
 use crate::model::estimate::DecisionWord;

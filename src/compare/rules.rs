@@ -8,6 +8,7 @@ use super::gate::{
 use super::judged::JudgedComparison;
 use super::screen::{ScreenTask, task_screen};
 use super::table::{Compared, Comparing, decision_margin, margin_of};
+use super::unjudged::never_judged;
 use super::{preference, quality};
 use crate::base::Result;
 use crate::estimate::{Context, TaskCells, partial_tasks, task_scores, why_not_measured};
@@ -119,18 +120,29 @@ fn on_quality(bench: &Bench, spec: &RuleSpec) -> Result<(RuleResult, GateRule)> 
         judged,
         ..
     } = bench;
-    let found = match preference::ruled(table, comparing, spec) {
+    let found = match preference::ruled(table, spec) {
         Some(metric) => preference::judge_rule(metric, comparing, judged, spec),
         None => quality::judge_rule(table, context, comparing, judged, spec, level)?,
     };
+    let has_margin = matches!(spec.rule, RuleKind::NonInferior | RuleKind::Equivalent);
+    let asked = spec
+        .margin
+        .or_else(|| quality::margin_of(table, comparing.decision, &found.metric))
+        .filter(|_| has_margin);
     let row = GateRule {
         dimension: spec.dimension,
-        metric: found.metric,
+        metric: found.metric.clone(),
         rule: spec.rule.name().to_owned(),
-        margin: found.margin,
+        // What was not measured still says what was asked for.
+        margin: found.margin.or(asked),
         rate: spec.rate,
         result: found.result.as_str().to_owned(),
-        reason: Some(found.reason),
+        reason: Some(match found.result {
+            RuleResult::NotDecidable if never_judged(table, comparing, &found.metric) => {
+                format!("{}; not_judged", found.reason)
+            }
+            _ => found.reason,
+        }),
     };
     Ok((found.result, row))
 }

@@ -158,9 +158,8 @@ pub fn compare(
     let by_judges = quality::contrasts(table, context, segments, comparing)?;
     let by_pairs = preference::contrasts(table, context, segments, comparing)?;
     let main_pairs = by_pairs.iter().find(|c| c.is_main(comparing.decision));
-    // One comparison stands for quality in the family: that of the judge that the rules name.
-    let is_main =
-        |c: &&quality::JudgedContrast| main_pairs.is_none() && c.is_main(table, comparing.decision);
+    // One comparison stands for quality in the family: that of its main metric.
+    let is_main = |c: &&quality::JudgedContrast| c.is_main(comparing.decision);
     let main_p = match main_pairs {
         Some(pairs) => pairs.p(),
         None => by_judges

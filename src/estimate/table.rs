@@ -176,8 +176,29 @@ fn of_metric(
             MetricKind::Mean => rows.push(costs::mean(context, arm, metric, &cells, segment)?),
             MetricKind::Total => rows.push(costs::total(context, arm, metric, &cells, segment)),
         }
+        if is_unconcerned(&cells, segment) {
+            let new = rows.iter_mut().rev();
+            for row in new.take_while(|row| row.segment == segment.name) {
+                row.reason = row.reason.take().map(unconcerned);
+            }
+        }
     }
     Ok(rows)
+}
+
+/// Whether trials of a segment ran and are valid, and the measure concerns none of them.
+fn is_unconcerned(cells: &TaskCells, segment: &Segment) -> bool {
+    let outside = |&t: &usize| cells.not_applicable[t] > 0;
+    let silent = |&t: &usize| cells.scored[t] == 0 && cells.missing[t] == 0;
+    segment.tasks.iter().any(outside) && segment.tasks.iter().all(silent)
+}
+
+/// Valid trials that a measure does not concern are not invalid.
+fn unconcerned(reason: String) -> String {
+    match reason.as_str() {
+        "no_valid_trials" => "no_trial_concerned".to_owned(),
+        _ => reason,
+    }
 }
 
 /// Recovery is bounded by what the trials that never reached the fault would have done (METHODS 5):

@@ -26,11 +26,26 @@ pub(crate) fn broken_assertion(
         return Some(format!("state `{pointer}` is missing"));
     };
     if let Some(expected) = &assertion.equals {
-        return (!same(found, expected))
-            .then(|| format!("state `{pointer}` is not the expected value"));
+        let differ = !same(found, expected);
+        return differ.then(|| {
+            let [found, expected] = [found, expected].map(short);
+            format!("state `{pointer}` is {found}, not {expected} as expected")
+        });
     }
     let problem = schema?.problems(found, 1).into_iter().next()?;
     Some(format!("state `{pointer}`: {problem}"))
+}
+
+/// The longest value that is printed in full.
+const LONGEST: usize = 60;
+
+/// A value as JSON, cut where it is long.
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// How the change from `before` to `after` departs from the expected differences; empty if exactly

@@ -11,8 +11,8 @@ use super::spelling::{Spellings, nfc};
 use super::{VERDICT_KEYS, columns};
 use crate::base::{ArmId, Digest, Error, ItemId, Notice, Result, TaskId};
 use crate::load::nearest;
-use crate::model::label::{Label, LabelSet, Split, binary_word};
-use checks::{blanks, check_items, check_repeats, disagreements, merged_cases};
+use crate::model::label::{Label, LabelSet, Split, binary_word, raters_disagree};
+use checks::{blanks, check_items, check_repeats, merged_cases};
 
 /// The keys of a label file; `label.RATER` maps a wide table with one column per rater.
 pub const LABEL_KEYS: [&str; 12] = [
@@ -110,7 +110,7 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
         reading.problems.sort_by_key(|p| p.line());
         return Err(super::combined(file, reading.problems));
     }
-    notices.extend(disagreements(&labels));
+    notices.extend(raters_disagree(labels.iter()));
     let digest = digest(&labels, &scale.levels);
     Ok(LabelSet {
         name: name_of(file),

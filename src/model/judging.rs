@@ -16,11 +16,14 @@ pub struct JudgeRow {
     pub pin: Option<String>,
     /// Its certificate, and whether it holds for this run.
     pub certificate: CertificateRow,
-    /// Verdicts that are stored, unusable ones included.
+    /// Whether it compared two trials at a time; verdicts and labels are then of pairs.
+    #[serde(default)]
+    pub pairs: bool,
+    /// Verdicts that are stored, unusable ones included; of a pair, both orders together are one.
     pub verdicts: u64,
     /// Unusable answers by cause; never a pass and never a failure.
     pub unusable: BTreeMap<String, u64>,
-    /// Trials of this run that people labelled, by arm.
+    /// Trials of this run that people labelled, by arm; pairs by their candidate.
     pub labels: BTreeMap<String, u64>,
     /// What asking it showed; null where its verdicts were recorded elsewhere.
     pub asked: Option<AskedJudge>,

@@ -1,6 +1,6 @@
 //! Labels: what people said about an item, and the scale that people and judges share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -241,6 +241,27 @@ impl Label {
             index: self.trial?,
         })
     }
+}
+
+/// The code of the notice that raters do not agree.
+pub const RATERS_DISAGREE: &str = "raters_disagree";
+
+/// How many items the raters do not agree on, as a notice; `None` where they agree on all.
+pub fn raters_disagree<'a>(labels: impl Iterator<Item = &'a Label>) -> Option<Notice> {
+    let mut answers: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for label in labels.filter(|l| !l.adjudicated) {
+        answers
+            .entry(label.item.as_str())
+            .or_default()
+            .push(label.answer);
+    }
+    let several = answers.values().filter(|a| a.len() > 1).count();
+    let split = answers
+        .values()
+        .filter(|a| a.iter().any(|x| *x != a[0]))
+        .count();
+    let detail = format!("raters disagree on {split} of {several} items with several labels");
+    (split > 0).then(|| Notice::with(RATERS_DISAGREE, detail))
 }
 
 /// All labels of one file, checked.

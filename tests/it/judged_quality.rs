@@ -224,6 +224,16 @@ fn without_a_valid_certificate_nothing_is_decided() {
             (DecisionWord::Inconclusive, Some("uncalibrated"))
         );
         assert_eq!(status, EstimateStatus::Uncalibrated);
+        // So is one that nobody labelled: labels alone would not help it.
+        for label in &mut table.judges[0].label {
+            *label = None;
+        }
+        let (word, why, status) = self::word(&table);
+        assert_eq!(
+            (word, why.as_deref()),
+            (DecisionWord::Inconclusive, Some("uncalibrated"))
+        );
+        assert_eq!(status, EstimateStatus::Uncalibrated);
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Evaluation;
 use crate::base::{JudgeId, Result};
 use crate::model::judging::{AskedJudge, CertificateRow, JudgeRow};
+use crate::model::label::ScaleKind;
+use crate::model::preference::{PairAnswer, PairKey, PairLabel};
 use crate::store::{RunStore, StoredJudge};
 
 impl Evaluation<'_> {
@@ -15,9 +17,13 @@ impl Evaluation<'_> {
             let mut asked: BTreeMap<JudgeId, AskedJudge> = store.asked()?.into_iter().collect();
             for stored in store.judged()? {
                 let own = asked.remove(&stored.judge);
-                rows.push(self.judge_row(at, store, &stored, own));
+                let row = self.judge_row(at, store, &stored, own);
+                rows.push(match stored.scale.kind {
+                    ScaleKind::Pairwise => self.with_pairs(at, store, &stored, row)?,
+                    _ => row,
+                });
             }
-            // A judge of pairs has no verdict on a single trial.
+            // What was asked and left nothing in store.
             for (judge, own) in asked {
                 rows.push(JudgeRow {
                     run: store.plan_file().run.to_string(),
@@ -27,6 +33,7 @@ impl Evaluation<'_> {
                         standing: "none".to_owned(),
                         ..CertificateRow::default()
                     },
+                    pairs: false,
                     verdicts: 0,
                     unusable: own.unusable.clone(),
                     labels: BTreeMap::new(),
@@ -53,11 +60,45 @@ impl Evaluation<'_> {
             judge: stored.judge.to_string(),
             pin: stored.pin.clone(),
             certificate: certificate(stored, asked.as_ref()),
+            pairs: false,
             verdicts: stored.verdicts.len() as u64,
             unusable,
             labels: self.labelled(at, stored),
             asked: asked.map(|asked| self.renamed(at, asked)),
         }
+    }
+
+    /// The row of a judge of pairs, whose answers and labels are about two trials each.
+    fn with_pairs(
+        &self,
+        at: usize,
+        store: &RunStore,
+        stored: &StoredJudge,
+        row: JudgeRow,
+    ) -> Result<JudgeRow> {
+        let answers = store.pair_answers(&stored.judge)?;
+        let unusable = match &row.asked {
+            Some(_) => row.unusable,
+            None => unusable_pairs(&answers),
+        };
+        Ok(JudgeRow {
+            pairs: true,
+            verdicts: answers.len() as u64,
+            unusable,
+            labels: self.labelled_pairs(at, &store.pair_labels(&stored.judge)?),
+            ..row
+        })
+    }
+
+    /// Labelled pairs by candidate, under the arm's name in the report.
+    fn labelled_pairs(&self, at: usize, labels: &[PairLabel]) -> BTreeMap<String, u64> {
+        let pairs: BTreeSet<&PairKey> = labels.iter().map(|l| &l.pair).collect();
+        let mut counts = BTreeMap::new();
+        for pair in pairs {
+            let candidate = self.shown_name(at, pair.candidate.as_str());
+            *counts.entry(candidate).or_default() += 1;
+        }
+        counts
     }
 
     /// Labelled trials by arm, under the arm's name in the report.
@@ -94,6 +135,15 @@ fn reasons(stored: &StoredJudge) -> BTreeMap<String, u64> {
         if let Some(reason) = verdict.answer.reason() {
             *counts.entry(reason.to_owned()).or_default() += 1;
         }
+    }
+    counts
+}
+
+/// Unusable answers on pairs by reason.
+fn unusable_pairs(answers: &[PairAnswer]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for reason in answers.iter().filter_map(|a| a.preference.reason()) {
+        *counts.entry(reason.to_owned()).or_default() += 1;
     }
     counts
 }

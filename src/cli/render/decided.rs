@@ -41,7 +41,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
         .report
         .comparisons
         .iter()
-        .filter(|c| c.segment.is_none())
+        .filter(|c| c.segment.is_none() && !is_idle(&done.report, c))
     {
         text.push_str(&comparison_line(comparison));
     }
@@ -95,6 +95,15 @@ fn head(report: &Report) -> String {
     text
 }
 
+/// Whether neither arm ever did what a metric counts and nobody asked about it: there is nothing to say.
+fn is_idle(report: &Report, row: &ComparisonRow) -> bool {
+    let mut rules = report.gate.rules.iter();
+    row.value.is_none()
+        && row.reason.as_deref() == Some("zero_total")
+        && !row.primary
+        && !rules.any(|rule| rule.metric == row.metric)
+}
+
 fn comparison_line(row: &ComparisonRow) -> String {
     let number = |v: Option<f64>| v.map_or("–".to_owned(), |v| format!("{v:.3}"));
     let sign = if row.contrast == "ratio" { "×" } else { "" };
@@ -106,8 +115,11 @@ fn comparison_line(row: &ComparisonRow) -> String {
     let reason = row
         .reason
         .as_deref()
-        .map(|r| format!(": {}", explained(r, row)))
-        .unwrap_or_default();
+        .map(|r| format!(": {}", explained(r, row)));
+    let lower = row.notices.iter().any(|code| code == "measurably_lower");
+    let lower =
+        || lower.then(|| ": measurably worse, not shown to be beyond the margin".to_owned());
+    let reason = reason.or_else(lower).unwrap_or_default();
     format!(
         "{:<12} {:<20} {:>8} [{}, {}]  {}{reason}  ({better})\n",
         row.dimension.name(),

@@ -1,8 +1,8 @@
 //! The preference of one judge between two arms, before anything is decided.
 
-use super::{main_column, margin_of};
 use crate::base::Result;
 use crate::compare::decision::MissingState;
+use crate::compare::quality::{main_metric, margin_of};
 use crate::compare::table::Comparing;
 use crate::estimate::{
     Context, PairCells, Segment, corrected_preference, direction, moved, own_preference,
@@ -33,16 +33,12 @@ pub(in crate::compare) struct PreferenceContrast<'a> {
 impl PreferenceContrast<'_> {
     /// Whether this is the main comparison of quality.
     pub(in crate::compare) fn is_main(&self, decision: &DecisionSpec) -> bool {
-        self.segment.name.is_none() && self.stands_for_quality(decision)
-    }
-
-    fn stands_for_quality(&self, decision: &DecisionSpec) -> bool {
-        main_column(self.table, decision).is_some_and(|m| m.judge == self.column.judge)
+        let main = || main_metric(self.table, decision);
+        self.segment.name.is_none() && main() == Some(self.column.metric())
     }
 
     pub(super) fn margin(&self, decision: &DecisionSpec) -> Option<f64> {
-        let metric = self.column.metric();
-        margin_of(decision, &metric, self.stands_for_quality(decision))
+        margin_of(self.table, decision, &self.column.metric())
     }
 
     /// The p of no preference of people; `None` without labels.

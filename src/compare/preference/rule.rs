@@ -1,24 +1,20 @@
 //! Rules on preferences.
 
-use super::main_column;
 use crate::compare::gate::RuleResult;
 use crate::compare::judged::JudgedComparison;
-use crate::compare::quality::{QualityRule, on_word};
+use crate::compare::quality::{Meant, QualityRule, on_word, unnamed};
 use crate::compare::table::Comparing;
 use crate::model::analysis::{RuleKind, RuleSpec};
-use crate::model::preference::{PREFERENCE, PreferenceColumn};
+use crate::model::preference::PREFERENCE;
 use crate::model::score::ScoreTable;
 
-/// The metric of a preference that a rule is about: the one that it names, or the one that stands for
-/// quality.
-pub(in crate::compare) fn ruled(
-    table: &ScoreTable,
-    comparing: &Comparing,
-    spec: &RuleSpec,
-) -> Option<String> {
-    match &spec.metric {
-        Some(name) => name.ends_with(PREFERENCE).then(|| name.clone()),
-        None => main_column(table, comparing.decision).map(PreferenceColumn::metric),
+/// The metric of a preference that a rule is about: the one that it names, or the only one where nobody
+/// judged single outputs.
+pub(in crate::compare) fn ruled(table: &ScoreTable, spec: &RuleSpec) -> Option<String> {
+    match (&spec.metric, unnamed(table)) {
+        (Some(name), _) => name.ends_with(PREFERENCE).then(|| name.clone()),
+        (None, Meant::Preference(only)) => Some(only.metric()),
+        (None, _) => None,
     }
 }
 

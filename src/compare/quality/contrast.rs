@@ -1,7 +1,7 @@
 //! The paired difference of one judge between two arms, before anything is decided.
 
 use super::labels::{self, labelled_pair};
-use super::main_judge;
+use super::main_metric;
 use crate::base::Result;
 use crate::compare::decision::MissingState;
 use crate::compare::table::Comparing;
@@ -17,6 +17,7 @@ use crate::stats::{Limits, Status};
 
 /// The paired difference of one judge in one segment, before anything is decided.
 pub(in crate::compare) struct JudgedContrast<'a> {
+    pub(super) table: &'a ScoreTable,
     pub(super) column: &'a JudgeColumn,
     pub(super) segment: Option<String>,
     pub(super) found: CorrectedDifference,
@@ -39,9 +40,9 @@ pub(super) struct Naive {
 
 impl JudgedContrast<'_> {
     /// Whether this is the main comparison of quality.
-    pub(in crate::compare) fn is_main(&self, table: &ScoreTable, decision: &DecisionSpec) -> bool {
-        let main = main_judge(table, decision);
-        self.segment.is_none() && main.is_some_and(|m| m.judge == self.column.judge)
+    pub(in crate::compare) fn is_main(&self, decision: &DecisionSpec) -> bool {
+        let main = || main_metric(self.table, decision);
+        self.segment.is_none() && main() == Some(self.column.metric())
     }
 
     /// The p of no difference.
@@ -67,7 +68,7 @@ pub(in crate::compare) fn contrasts<'a>(
             continue;
         }
         for segment in segments {
-            found.push(contrast(context, column, &a, &b, segment)?);
+            found.push(contrast(context, (table, column), &a, &b, segment)?);
         }
     }
     Ok(found)
@@ -75,7 +76,7 @@ pub(in crate::compare) fn contrasts<'a>(
 
 fn contrast<'a>(
     context: &Context,
-    column: &'a JudgeColumn,
+    (table, column): (&'a ScoreTable, &'a JudgeColumn),
     a: &QualityCells,
     b: &QualityCells,
     segment: &Segment,
@@ -116,6 +117,7 @@ fn contrast<'a>(
     let paired_alone = Paired::new(&differences, clusters.as_deref(), &weights)?;
     let alone = bp_hall(&paired_alone, context.level, false);
     Ok(JudgedContrast {
+        table,
         column,
         naive: Naive {
             value: alone.estimate,

@@ -16,7 +16,8 @@ pub(in crate::compare) fn finish(
 ) -> JudgedComparison {
     let column = contrast.column;
     let metric = column.metric();
-    let margin = margin_of(comparing.decision, &metric);
+    let judge = judge_state(column, &[comparing.a, comparing.b]);
+    let margin = margin_of(contrast.table, comparing.decision, &metric);
     let notices = [
         (!column.is_rate(), "rescaled_to_unit"),
         (contrast.few_labels, FEW_LABELS),
@@ -28,9 +29,9 @@ pub(in crate::compare) fn finish(
         tasks: contrast.found.tasks,
         unpaired: contrast.unpaired,
         margin,
-        locked: is_locked(comparing, &metric, margin),
-        judge: judge_state(column, &[comparing.a, comparing.b]),
-        unknown: false,
+        locked: is_locked(comparing, contrast, &metric, margin),
+        judge,
+        unknown: judge.blocks() && contrast.found.labelled == 0,
         unlabelled: contrast.unlabelled,
         notices: notices
             .iter()
@@ -54,9 +55,14 @@ fn believed(naive: Naive) -> Believed {
     }
 }
 
-fn is_locked(comparing: &Comparing, metric: &str, margin: Option<f64>) -> bool {
+fn is_locked(
+    comparing: &Comparing,
+    contrast: &JudgedContrast,
+    metric: &str,
+    margin: Option<f64>,
+) -> bool {
     comparing.same_as_locked()
         && comparing
             .locked
-            .is_some_and(|l| margin_of(l, metric) == margin)
+            .is_some_and(|l| margin_of(contrast.table, l, metric) == margin)
 }

@@ -1,6 +1,6 @@
 //! Rules of the gate on quality.
 
-use super::main_judge;
+use super::meant::{Meant, unnamed};
 use super::rate::on_rate;
 use crate::base::Result;
 use crate::compare::decision::{DecideInput, decide};
@@ -40,20 +40,24 @@ pub(in crate::compare) fn judge_rule(
         margin: None,
         reason: format!("not_measured: {reason}"),
     };
-    let column = match &spec.metric {
-        Some(name) => table.judges.iter().find(|j| j.metric() == *name),
-        None => main_judge(table, comparing.decision),
+    let column = match (&spec.metric, unnamed(table)) {
+        (Some(name), _) => {
+            let mut judges = table.judges.iter();
+            let found = judges.find(|j| j.metric() == *name);
+            found.ok_or(match table.judges.is_empty() {
+                true => "no_judge",
+                false => "which_judge",
+            })
+        }
+        (None, Meant::Rate(only)) => Ok(only),
+        (None, meant) => Err(meant.objection()),
     };
-    let Some(column) = column else {
-        let reason = if table.judges.is_empty() {
-            "no_judge"
-        } else {
-            "which_judge"
-        };
-        return Ok(open(
-            spec.metric.as_deref().unwrap_or("quality.rate"),
-            reason,
-        ));
+    let column = match column {
+        Ok(column) => column,
+        Err(reason) => {
+            let metric = spec.metric.as_deref().unwrap_or("quality.rate");
+            return Ok(open(metric, reason));
+        }
     };
     let metric = column.metric();
     if matches!(spec.rule, RuleKind::MaxRate | RuleKind::MinRate) {

@@ -91,25 +91,3 @@ pub(super) fn check_items(file: &Path, labels: &[Label], problems: &mut Vec<Erro
         );
     }
 }
-
-/// How many items the raters do not agree on.
-pub(super) fn disagreements(labels: &[Label]) -> Option<Notice> {
-    let mut answers: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-    for label in labels.iter().filter(|l| !l.adjudicated) {
-        answers
-            .entry(label.item.as_str())
-            .or_default()
-            .push(label.answer);
-    }
-    let several = answers.values().filter(|a| a.len() > 1).count();
-    let split = answers
-        .values()
-        .filter(|a| a.iter().any(|x| *x != a[0]))
-        .count();
-    (split > 0).then(|| {
-        Notice::with(
-            "raters_disagree",
-            format!("raters disagree on {split} of {several} items with several labels"),
-        )
-    })
-}

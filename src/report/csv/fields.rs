@@ -55,6 +55,7 @@ pub(super) const JUDGES: &[Field<JudgeRow>] = fields! {
     certificate_labels: row => row.certificate.labels.as_deref(),
     certificate_split: row => row.certificate.split.as_deref(),
     certificate_items: row => row.certificate.items,
+    pairs: row => row.pairs,
     verdicts: row => row.verdicts,
     unusable: row => counts(&row.unusable),
     labels: row => counts(&row.labels),

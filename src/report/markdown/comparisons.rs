@@ -175,6 +175,31 @@ fn completions(row: &ComparisonRow) -> String {
     }
 }
 
+/// The notice of a loss that is shown, though not beyond the margin.
+const LOWER: &str = "measurably_lower";
+
+/// What the row itself says of a loss that is shown, though not beyond the margin: a reader in a hurry
+/// would take `inconclusive` for no loss.
+pub(super) fn measurably_worse(row: &ComparisonRow) -> Option<String> {
+    if !row.notices.iter().any(|code| code == LOWER) {
+        return None;
+    }
+    let farthest = match row.direction.as_str() {
+        "gain" => row.low,
+        _ => row.high,
+    };
+    let most = match row.contrast.as_str() {
+        "ratio" => format!("×{}", number::number(farthest?)),
+        _ => number::number(farthest?.abs()),
+    };
+    Some(match row.decision {
+        DecisionWord::Equivalent => {
+            format!("measurably worse, by up to {most}, which is within the margin")
+        }
+        _ => format!("measurably worse, by up to {most}; not shown to be beyond the margin"),
+    })
+}
+
 fn reason(lookup: &Lookup<'_>, row: &ComparisonRow) -> String {
     let status = match row.status {
         EstimateStatus::Ok | EstimateStatus::NotDecidable => "",
@@ -186,6 +211,7 @@ fn reason(lookup: &Lookup<'_>, row: &ComparisonRow) -> String {
         .map(words::reason)
         .into_iter()
         .collect();
+    parts.extend(measurably_worse(row));
     if !status.is_empty() {
         parts.push(status.to_owned());
     }
@@ -206,7 +232,7 @@ fn letters(row: &ComparisonRow, notes: &mut Vec<Note>) -> String {
     for code in row
         .notices
         .iter()
-        .filter(|code| !code.ends_with("_unbounded"))
+        .filter(|code| !code.ends_with("_unbounded") && *code != LOWER)
     {
         let place = notes.iter().position(|note| note.code == *code);
         let place = place.unwrap_or_else(|| {

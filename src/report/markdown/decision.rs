@@ -8,6 +8,7 @@ use super::view::Lookup;
 use super::{number, safe, words};
 use crate::model::estimate::{DecisionWord, EstimateStatus, GateRule};
 use crate::model::measure::Dimension;
+use crate::model::metric::{Contrast, Metric};
 use crate::model::report::StoppedEarly;
 
 /// What was decided.
@@ -110,13 +111,55 @@ fn line(lookup: &Lookup<'_>, rule: &GateRule) -> RuleLine {
     RuleLine {
         rule: format!("{}: {}", rule.dimension, condition(lookup, rule)),
         result: words::plain(&rule.result),
-        why: rule
-            .reason
-            .as_deref()
-            .map(words::reason)
-            .unwrap_or_default(),
+        why: why(lookup, rule),
         evidence: safe(evidence(lookup, rule)),
     }
+}
+
+/// Why a rule has its result. A word that would meet another rule is said as what it means for this one.
+fn why(lookup: &Lookup<'_>, rule: &GateRule) -> String {
+    let Some(reason) = rule.reason.as_deref() else {
+        return String::new();
+    };
+    let (word, rest) = match reason.split_once("; ") {
+        Some((word, rest)) => (word, Some(rest)),
+        None => (reason, None),
+    };
+    let unmet = unmet(&rule.rule, word).map(str::to_owned);
+    let lower = || {
+        let by_margin = matches!(rule.rule.as_str(), "non_inferior" | "equivalent");
+        let mut rows = lookup.compared(rule.dimension, &rule.metric);
+        let row = rows.find(|row| row.margin == rule.margin)?;
+        comparisons::measurably_worse(row).filter(|_| by_margin && word == row.decision.name())
+    };
+    match unmet.or_else(lower) {
+        None => words::reason(reason),
+        Some(said) => match rest {
+            None => said,
+            Some(rest) => format!("{said}; {}", words::reason(rest)),
+        },
+    }
+}
+
+/// What a word lacks of what a rule asks for; `None` where the word speaks for itself.
+fn unmet(rule: &str, word: &str) -> Option<&'static str> {
+    let said = match (rule, word) {
+        ("superior", "non_inferior") => {
+            "the candidate is not shown to be better, only not to be worse by more than the margin"
+        }
+        ("superior", "equivalent") => {
+            "the candidate is not shown to be better: the difference is smaller than the margin"
+        }
+        ("superior", "inconclusive") => "the candidate is not shown to be better",
+        ("equivalent", "non_inferior") => {
+            "the candidate is not worse by more than the margin, and may be better by more"
+        }
+        ("equivalent", "better") => {
+            "the candidate is better, and not shown to be so by less than the margin"
+        }
+        _ => return None,
+    };
+    Some(said)
 }
 
 /// What the rule asks for, in words.
@@ -137,7 +180,8 @@ fn condition(lookup: &Lookup<'_>, rule: &GateRule) -> String {
 
 fn margin(lookup: &Lookup<'_>, rule: &GateRule) -> String {
     let mut rows = lookup.compared(rule.dimension, &rule.metric);
-    let ratio = rows.any(|row| row.contrast == "ratio");
+    let measured = Metric::from_name(&rule.metric).map(|m| m.contrast());
+    let ratio = rows.any(|row| row.contrast == "ratio") || measured == Some(Contrast::Ratio);
     match rule.margin {
         Some(margin) if ratio => format!("a factor of {}", number::chosen(margin)),
         Some(margin) => number::chosen(margin),
@@ -204,7 +248,7 @@ fn word_lines(lookup: &Lookup<'_>) -> Vec<WordLine> {
 }
 
 /// The comparisons over all tasks that were given `word`: the headline metrics, and any metric that
-/// became worse or better, so that no loss hides behind a headline, and no gain either.
+/// became worse (measurably, if not beyond its margin) or better, so that no loss hides behind a headline, and no gain either.
 fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
     let comparisons = &lookup.report.comparisons;
     let several = comparisons
@@ -213,7 +257,6 @@ fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
     let mut found = vec![];
     for dimension in Dimension::ALL {
         let headline = lookup.headline(dimension);
-        let shown = matches!(word, DecisionWord::Worse | DecisionWord::Better);
         let rows = comparisons.iter().filter(|row| {
             row.dimension == dimension && row.segment.is_none() && row.decision == word
         });
@@ -224,8 +267,11 @@ fn of_word(lookup: &Lookup<'_>, word: DecisionWord) -> Vec<String> {
                 .preferences
                 .iter()
                 .any(|p| p.metric == row.metric);
+            let worse = comparisons::measurably_worse(row).is_some();
+            let shown = worse || matches!(word, DecisionWord::Worse | DecisionWord::Better);
             if headline == Some(&row.metric) || shown || is_preference {
-                let of = format!("{dimension} ({})", words::metric(&row.metric, None));
+                let but = if worse { ", but measurably worse" } else { "" };
+                let of = format!("{dimension} ({}{but})", words::metric(&row.metric, None));
                 found.push(match several {
                     true => format!("{of} of {}", row.candidate),
                     false => of,

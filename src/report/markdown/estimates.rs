@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::view::Lookup;
 use super::{number, safe, words};
 use crate::model::estimate::{AccountingRow, EstimateRow, EstimateStatus};
-use crate::model::measure::Dimension;
+use crate::model::measure::{Dimension, Measure};
+use crate::model::metric::Metric;
 
 /// Most lines that the table of segments has; `estimates.csv` has them all.
 const MOST_SEGMENTS: usize = 60;
@@ -141,7 +142,7 @@ fn line(lookup: &Lookup<'_>, row: &EstimateRow) -> EstimateLine {
         })),
         spread: safe(spread(row)),
         has_spread: row.tasks_fixed.is_some() || row.sd_between_tasks.is_some(),
-        remarks: remarks(row),
+        remarks: remarks(row, accounting),
     }
 }
 
@@ -149,6 +150,9 @@ fn accounting<'a>(lookup: &Lookup<'a>, row: &EstimateRow) -> Option<&'a Accounti
     let mut rows = lookup.report.accounting.iter();
     rows.find(|a| a.arm == row.arm && a.dimension == row.dimension && a.segment == row.segment)
 }
+
+/// Nothing is missing.
+const NONE: &str = "none";
 
 /// What is missing of a dimension and why: `30 provider, 2 ungradable`, or `none`.
 fn missing(row: &AccountingRow) -> String {
@@ -162,7 +166,7 @@ fn missing(row: &AccountingRow) -> String {
         .map(|(why, n)| format!("{n} {why}"))
         .collect();
     match parts.is_empty() {
-        true => "none".to_owned(),
+        true => NONE.to_owned(),
         false => parts.join(", "),
     }
 }
@@ -177,8 +181,22 @@ fn spread(row: &EstimateRow) -> String {
     }
 }
 
+/// What the bounds of an estimate leave open: the missing trials, and of recovery those that never
+/// reached the fault (METHODS 5).
+fn open_trials(row: &EstimateRow, accounting: Option<&AccountingRow>) -> &'static str {
+    let measure = Metric::from_name(&row.metric).map(|m| m.measure);
+    let any_missing = accounting.is_none_or(|a| missing(a) != NONE);
+    match (measure == Some(Measure::Recovered), any_missing) {
+        (false, _) => "the missing trials held",
+        (true, false) => "the trials that never reached the fault would have done",
+        (true, true) => {
+            "the missing trials, and those that never reached the fault, would have done"
+        }
+    }
+}
+
 /// Status, reason, bounds and warnings of an estimate, where there are any.
-fn remarks(row: &EstimateRow) -> String {
+fn remarks(row: &EstimateRow, accounting: Option<&AccountingRow>) -> String {
     let status = Some(words::status(row.status).to_owned()).filter(|text| !text.is_empty());
     let reason = row.reason.as_deref().map(words::reason);
     let why: Vec<String> = status.into_iter().chain(reason).collect();
@@ -187,7 +205,8 @@ fn remarks(row: &EstimateRow) -> String {
     if let Some([worst, best]) = row.bounds.filter(|[worst, best]| worst != best) {
         let (worst, best) = (number::number(worst), number::number(best));
         parts.push(format!(
-            "{worst} to {best} whatever the missing trials held"
+            "{worst} to {best} whatever {}",
+            open_trials(row, accounting)
         ));
     }
     let unsaid =

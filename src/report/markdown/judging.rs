@@ -42,7 +42,7 @@ fn lines(row: &JudgeRow) -> Vec<JudgeLine> {
         line("Certificate", certificate(&row.certificate)),
         line("Model and pin", models(row)),
         line("Verdicts", verdicts(row)),
-        line("Labels of this run", labels(&row.labels)),
+        line("Labels of this run", labels(row)),
     ];
     let Some(asked) = &row.asked else {
         lines.push(line(
@@ -115,6 +115,7 @@ fn models(row: &JudgeRow) -> String {
 fn verdicts(row: &JudgeRow) -> String {
     let stored = match (row.verdicts, &row.asked) {
         (0, Some(asked)) => format!("{} questions", asked.questions),
+        (n, _) if row.pairs => format!("on {n} pairs"),
         (n, _) => n.to_string(),
     };
     match row.unusable.is_empty() {
@@ -137,10 +138,16 @@ fn by_arm(of: &BTreeMap<String, u64>) -> String {
     parts.join(", ")
 }
 
-fn labels(labels: &BTreeMap<String, u64>) -> String {
-    match labels.is_empty() {
-        true => "none".to_owned(),
-        false => format!("labelled trials: {}", by_arm(labels)),
+fn with_candidate(of: &BTreeMap<String, u64>) -> String {
+    let parts = of.iter().map(|(arm, n)| format!("{n} with {arm}"));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn labels(row: &JudgeRow) -> String {
+    match (row.labels.is_empty(), row.pairs) {
+        (true, _) => "none".to_owned(),
+        (false, true) => format!("labelled pairs: {}", with_candidate(&row.labels)),
+        (false, false) => format!("labelled trials: {}", by_arm(&row.labels)),
     }
 }
 
@@ -229,6 +236,7 @@ mod tests {
                 reasons: reasons.iter().map(|r| (*r).to_owned()).collect(),
                 ..CertificateRow::default()
             },
+            pairs: false,
             verdicts: 40,
             unusable: BTreeMap::from([("unauthorized".into(), 3)]),
             labels: BTreeMap::from([("gpt-4o".into(), 12)]),
@@ -277,6 +285,22 @@ mod tests {
             assert!(text.contains(said), "{said}\n{text}");
         }
         assert!(!text.contains("<b>"), "{text}");
+    }
+
+    #[test]
+    fn a_judge_of_pairs_counts_pairs() {
+        let text = page(JudgeRow {
+            pairs: true,
+            verdicts: 120,
+            unusable: BTreeMap::new(),
+            labels: BTreeMap::from([("llama-3.1-8b".into(), 30)]),
+            ..row("holds", &[], Some(AskedJudge::default()))
+        });
+        assert!(text.contains("| on 120 pairs, all usable |"), "{text}");
+        assert!(
+            text.contains("| labelled pairs: 30 with llama-3.1-8b |"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::estimate::Gate;
+use crate::model::measure::Dimension;
 use crate::model::report::InfrastructureRow;
 use crate::report::csv::tests::hostile;
 use crate::report::fixture;
@@ -15,6 +16,102 @@ fn the_airline_run() {
     insta::with_settings!({prepend_module_to_snapshot => false, snapshot_path => "../snapshots"}, {
         insta::assert_snapshot!("report.md", airline());
     });
+}
+
+/// A block tag swallows the end of its line, so that a line of text which ends with one runs into the next
+/// unless a blank line follows.
+#[test]
+fn no_line_of_a_template_runs_into_the_next() {
+    let calibration = include_str!("../../../reports/calibration.md.j2");
+    for (name, template) in [("report", TEMPLATE), ("calibration", calibration)] {
+        let at = template.find("{% set").unwrap_or(0);
+        let lines: Vec<&str> = template[at..].lines().collect();
+        for pair in lines.windows(2) {
+            let is_text = !pair[0].starts_with("{%") && !pair[0].starts_with("{#");
+            let swallows = is_text && pair[0].ends_with("%}");
+            let joins = !pair[1].is_empty() && !pair[1].starts_with("{%-");
+            assert!(!(swallows && joins), "{name}: {}\n{}", pair[0], pair[1]);
+        }
+    }
+}
+
+fn edited(edit: impl FnOnce(&mut Report)) -> String {
+    let mut report = fixture::airline();
+    edit(&mut report);
+    render(&report, &[]).unwrap()
+}
+
+#[test]
+fn a_loss_that_is_shown_within_an_open_margin_is_said_in_every_place() {
+    let text = edited(|report| {
+        let rows = report.comparisons.iter_mut();
+        let mut rows = rows.filter(|r| r.metric == "success_rate" && r.segment.is_none());
+        let row = rows.next().unwrap();
+        row.decision = crate::model::estimate::DecisionWord::Inconclusive;
+        row.reason = None;
+        (row.value, row.low, row.high) = (Some(-0.19), Some(-0.3264), Some(-0.0182));
+        row.margin = Some(0.1);
+        row.notices = vec!["measurably_lower".to_owned()];
+        let rules = report.gate.rules.iter_mut();
+        for rule in rules.filter(|r| r.metric == "success_rate") {
+            (rule.rule, rule.margin) = ("non_inferior".into(), Some(0.1));
+            (rule.result, rule.reason) = ("inconclusive".into(), Some("inconclusive".into()));
+        }
+    });
+    let said = "measurably worse, by up to .3264; not shown to be beyond the margin";
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(said)).collect();
+    assert!(
+        lines.iter().any(|l| l.contains("| **inconclusive** |")),
+        "{text}"
+    );
+    assert!(
+        lines
+            .iter()
+            .any(|l| l.contains("| inconclusive: measurably")),
+        "{text}"
+    );
+    assert!(
+        text.contains("success rate, but measurably worse)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn why_a_rule_is_not_met_is_no_reason_to_meet_another() {
+    let text = edited(|report| {
+        let rule = &mut report.gate.rules[0];
+        (rule.rule, rule.margin) = ("superior".into(), None);
+        (rule.result, rule.reason) = (
+            "inconclusive".into(),
+            Some("non_inferior; exploratory".into()),
+        );
+    });
+    assert!(
+        text.contains("the candidate is not shown to be better, only not to be worse by more than the margin; too few tasks to decide by |"),
+        "{text}"
+    );
+}
+
+#[test]
+fn bounds_of_recovery_speak_of_faults_that_were_not_reached() {
+    let text = edited(|report| {
+        let rows = report.estimates.iter_mut();
+        let mut rows = rows.filter(|r| r.metric == "success_rate" && r.segment.is_none());
+        let mut row = rows.next().unwrap().clone();
+        row.dimension = Dimension::Recovery;
+        row.metric = "recovery_rate".to_owned();
+        row.bounds = Some([0.85, 1.0]);
+        report
+            .estimates
+            .retain(|r| r.dimension != Dimension::Recovery);
+        report.estimates.push(row);
+    });
+    assert!(
+        text.contains(
+            ".8500 to 1 whatever the trials that never reached the fault would have done"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

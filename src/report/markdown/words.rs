@@ -213,6 +213,17 @@ const REASONS: &[(&str, &str)] = &[
     ("not_locked", "it deviates from the locked plan"),
     ("no_common_tasks", "no task has valid trials in both arms"),
     ("no_valid_trials", "no trial is valid"),
+    ("no_trial_concerned", "no trial is concerned"),
+    (
+        "not_judged",
+        "some trials were never judged (assize judge, once more, asks about these)",
+    ),
+    (
+        "which_judge",
+        "several judges spoke, and the rule names none",
+    ),
+    ("no_judge", "nobody judged"),
+    ("no_rate", "a preference has no rate of one arm"),
     ("not_started", "no trial was started"),
     ("too_few_trials_for_k", "fewer trials per task than k"),
     ("too_few_units", "too few tasks"),

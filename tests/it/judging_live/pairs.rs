@@ -201,7 +201,16 @@ fn labels_of_pairs_decide_behind_a_certified_judge_and_its_own_preference_does_n
     assert_eq!(pairs.lines().count(), 61);
     let labelled = |l: &&str| !l.ends_with(',');
     assert_eq!(pairs.lines().skip(1).filter(labelled).count(), 45);
+    let judge = &report.0["judges"][0];
+    let labels = &judge["labels"];
+    assert_eq!(
+        (&judge["pairs"], &judge["verdicts"], labels),
+        (&json!(true), &json!(60), &json!({"candidate": 45}))
+    );
     let page = place.read("run/report/report.md");
+    assert!(page.contains("labelled pairs: 45 with candidate"), "{page}");
+    let own = "\n- The judge's own preference";
+    assert!(page.contains(own), "{page}");
     assert!(page.contains("What people prefer: +"), "{page}");
     place.expect(0, "verify run");
 
