@@ -244,7 +244,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(options: &RunOptions) -> Result<Self> {
-        let suite = load::suite(&options.suite)?.suite;
+        let loaded = load::suite(&options.suite)?;
         let file = options
             .arms
             .clone()
@@ -254,7 +254,12 @@ impl Prepared {
             Some(endpoints) => short_form::arms(endpoints, &mut plan_options)?,
             None => load::arms(&file, &load::recorded::content_digest)?,
         };
-        if arms.iter().any(Arm::is_live) {
+        let live = arms.iter().any(Arm::is_live);
+        if live {
+            loaded.check_for_live_arms()?;
+        }
+        let suite = loaded.suite;
+        if live {
             plan_options.files = load::files_digest(&suite, &options.suite)?;
         }
         let plan = plan::lock(&suite, &arms, &plan_options)?;

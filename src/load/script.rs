@@ -1,13 +1,14 @@
 //! Script files: models whose behaviour is known.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use minijinja::Environment;
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::base::{Error, Result};
 use crate::load::check::At;
+use crate::load::check::templates::{Members, Scope, expression, template, templates};
 use crate::load::document::Document;
 use crate::load::shape::Shape;
 use crate::load::suite::newer_format;
@@ -67,9 +68,10 @@ fn check(spec: &ScriptSpec, at: &At, problems: &mut Vec<Error>) {
     if spec.models.is_empty() && problems.is_empty() {
         problems.push(at.to("models").problem("the script has no models"));
     }
+    let groups = groups(spec);
     let mut check = Check {
         spec,
-        templates: Environment::new(),
+        scope: scope(spec, &groups),
         problems,
     };
     if let Some(find) = &spec.find {
@@ -85,10 +87,61 @@ fn check(spec: &ScriptSpec, at: &At, problems: &mut Vec<Error>) {
     }
 }
 
+/// The names that templates see.
+const NAMES: [&str; 10] = [
+    "task", "trial", "turn", "model", "user", "vars", "found", "last", "called", "tools",
+];
+
+/// What a message or a call tells of itself.
+const SAID: [&str; 6] = ["role", "text", "name", "args", "result", "is_error"];
+
+/// The named groups of `find`; none if it cannot be read, which is a problem of its own.
+fn groups(spec: &ScriptSpec) -> Option<Vec<String>> {
+    let Some(find) = &spec.find else {
+        return Some(vec![]);
+    };
+    let regex = Regex::new(find).ok()?;
+    Some(regex.capture_names().flatten().map(str::to_owned).collect())
+}
+
+fn scope<'a>(spec: &'a ScriptSpec, groups: &'a Option<Vec<String>>) -> Scope<'a> {
+    let vars: BTreeSet<&str> = spec
+        .tasks
+        .values()
+        .flat_map(|mark| mark.vars.keys().map(String::as_str))
+        .collect();
+    let closed = |of, known, why| Members {
+        of,
+        known,
+        why,
+        open: false,
+    };
+    let mut members = vec![
+        closed(
+            "last",
+            SAID.to_vec(),
+            "the last message has no such part; what a tool answered is in `last.result`",
+        ),
+        closed(
+            "vars",
+            vars.into_iter().collect(),
+            "no task has such a variable",
+        ),
+    ];
+    if let Some(groups) = groups {
+        let groups = groups.iter().map(String::as_str).collect();
+        members.push(closed("found", groups, "`find` has no such group"));
+    }
+    Scope {
+        names: &NAMES,
+        members,
+    }
+}
+
 /// A script being checked.
 struct Check<'a> {
     spec: &'a ScriptSpec,
-    templates: Environment<'static>,
+    scope: Scope<'a>,
     problems: &'a mut Vec<Error>,
 }
 
@@ -217,7 +270,7 @@ impl Check<'_> {
     fn case(&mut self, case: &Turn, at: &At) {
         match &case.when {
             None => self.say(at, "a case needs `when`"),
-            Some(when) => self.template(&format!("{{% if {when} %}}{{% endif %}}"), &at.to("when")),
+            Some(when) => expression(when, &self.scope, &at.to("when"), self.problems),
         }
         if !case.cases.is_empty() || case.repeat.is_some() || case.forever {
             self.say(
@@ -237,7 +290,12 @@ impl Check<'_> {
             let at = at.to("call").to(i);
             self.template(&call.name, &at.to("name"));
             for (key, value) in &call.arguments {
-                self.form(value, &at.to("arguments").to(key));
+                templates(
+                    value,
+                    &self.scope,
+                    &at.to("arguments").to(key),
+                    self.problems,
+                );
             }
         }
         if let Some(error) = &turn.error {
@@ -290,28 +348,8 @@ impl Check<'_> {
         }
     }
 
-    fn form(&mut self, value: &Value, at: &At) {
-        match value {
-            Value::String(text) => self.template(text, at),
-            Value::Array(items) => {
-                for (i, item) in items.iter().enumerate() {
-                    self.form(item, &at.to(i));
-                }
-            }
-            Value::Object(map) => {
-                for (key, value) in map {
-                    self.form(value, &at.to(key));
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn template(&mut self, text: &str, at: &At) {
-        if let Err(error) = self.templates.add_template_owned("text", text.to_owned()) {
-            let detail = error.detail().unwrap_or("it can't be read").to_owned();
-            self.say(at, format!("not a template: {detail}"));
-        }
+        template(text, &self.scope, at, self.problems);
     }
 
     fn regex(&mut self, text: &str, at: &At) {

@@ -27,6 +27,8 @@ pub struct LoadedSuite {
     pub file: PathBuf,
     /// What is worth knowing and no problem: `metadata_missing`, `cluster_crosses_segment`.
     pub notices: Vec<Notice>,
+    /// Tasks that tell a live arm nothing: problems where one is run.
+    pub unsaid: Vec<Error>,
 }
 
 /// Loads a suite folder.
@@ -39,14 +41,30 @@ pub struct LoadedSuite {
 ///
 /// All problems of suite file and tasks at once, each with file and line.
 pub fn suite(dir: &Path) -> Result<LoadedSuite> {
-    match validate_suite(dir) {
-        (Some(suite), problems) if problems.is_empty() => Ok(LoadedSuite {
+    let checkup = check(dir);
+    match checkup.suite {
+        Some(suite) if checkup.problems.is_empty() => Ok(LoadedSuite {
             notices: metadata::notices(&suite),
             file: suite_file(dir)?,
             dir: dir.to_path_buf(),
             suite,
+            unsaid: checkup.unsaid,
         }),
-        (_, problems) => Err(combined(dir, problems)),
+        _ => Err(combined(dir, checkup.problems)),
+    }
+}
+
+impl LoadedSuite {
+    /// Refuses tasks that would tell a live arm nothing.
+    ///
+    /// # Errors
+    ///
+    /// All of them at once, each with file and line.
+    pub fn check_for_live_arms(&self) -> Result<()> {
+        match self.unsaid.is_empty() {
+            true => Ok(()),
+            false => Err(combined(&self.dir, self.unsaid.clone())),
+        }
     }
 }
 
@@ -64,6 +82,8 @@ pub(crate) struct Checkup {
     pub tasks: usize,
     /// Everything that is wrong.
     pub problems: Vec<Error>,
+    /// Tasks that tell a live arm nothing: problems where one is run.
+    pub unsaid: Vec<Error>,
     /// The suite file, as far as it could be read.
     spec: Option<(Document, SuiteSpec)>,
 }
@@ -99,6 +119,7 @@ pub(crate) fn check(dir: &Path) -> Checkup {
     let before = problems.len();
     let tasks = tasks::read(dir, &mut problems);
     let count = tasks.len();
+    let unsaid = tasks::unsaid(&tasks);
     let none_written = tasks.is_empty() && problems.len() == before;
     tasks::check(
         &tasks,
@@ -133,6 +154,7 @@ pub(crate) fn check(dir: &Path) -> Checkup {
         suite: suite.filter(|_| problems.is_empty()),
         tasks: count,
         problems,
+        unsaid,
         spec,
     }
 }

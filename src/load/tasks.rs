@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::base::{Error, Result};
 use crate::load::check::tools::Tools;
@@ -138,6 +138,30 @@ fn misspelt_user(task: &Task, at: &At, problems: &mut Vec<Error>) {
                 "did you mean `user`? the user says its text; without it, the input as JSON",
             ));
     }
+}
+
+/// The tasks that give an agent nothing to answer: without input, or with a `user` that says nothing.
+/// Recorded trials need no input, so that this is a problem of live arms only.
+pub(crate) fn unsaid(tasks: &[ReadTask]) -> Vec<Error> {
+    let told = |ReadTask { document, task }: &ReadTask| {
+        let at = At::root(document);
+        let id = &task.id;
+        let (at, message) = match task.input.get("user") {
+            Some(Value::String(text)) if text.trim().is_empty() => (
+                at.to("input").to("user"),
+                format!("the user of task `{id}` says nothing"),
+            ),
+            None if task.input.is_empty() => (
+                at,
+                format!("task `{id}` has no `input`, so that a live arm would be told nothing"),
+            ),
+            _ => return None,
+        };
+        Some(at.problem(message).hint(
+            "write what the user says: `input: {user: …}`; only recorded arms can do without",
+        ))
+    };
+    tasks.iter().filter_map(told).collect()
 }
 
 fn files(dir: &Path, problems: &mut Vec<Error>) -> Vec<PathBuf> {

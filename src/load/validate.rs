@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::{ArmId, Error};
+use crate::load::arms::ReadArms;
 use crate::load::check::tools::Tools;
 use crate::load::check::{At, decision};
 use crate::load::document::{Document, Kind};
@@ -170,16 +171,19 @@ fn suite_and_arms(dir: &Path, found: &mut Validation) {
         return;
     };
     let arms = arms_file(&file, found);
-    known_arms(&checkup, &arms, &file, found);
+    if arms.sound.iter().any(|arm| arm.spec.is_live()) {
+        found.problems.extend(checkup.unsaid.iter().cloned());
+    }
+    known_arms(&checkup, &arms.names, &file, found);
 }
 
-/// Checks an arms file; the names of its arms.
-fn arms_file(file: &Path, found: &mut Validation) -> Vec<ArmId> {
+/// Checks an arms file.
+fn arms_file(file: &Path, found: &mut Validation) -> ReadArms {
     let mut problems = vec![];
-    let names = arms::read(file, &mut problems).names;
+    let read = arms::read(file, &mut problems);
     found.problems.extend(problems);
-    found.arms += names.len();
-    names
+    found.arms += read.names.len();
+    read
 }
 
 /// The arms that a decision names are those of the suite's own arms file.

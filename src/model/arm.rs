@@ -275,7 +275,7 @@ impl Arm {
 
     /// Whether its trials are run now, and not imported.
     pub fn is_live(&self) -> bool {
-        !matches!(self.spec, ArmSpec::Recorded(_))
+        self.spec.is_live()
     }
 
     /// What its tokens cost, where that is declared.
@@ -289,6 +289,11 @@ impl Arm {
 }
 
 impl ArmSpec {
+    /// Whether its trials are run now, and not imported.
+    pub fn is_live(&self) -> bool {
+        !matches!(self, Self::Recorded(_))
+    }
+
     /// The classes of data that it may be given.
     pub fn accepts(&self) -> &[DataClass] {
         match self {

@@ -360,6 +360,42 @@ fn the_key_is_asked_for_and_written_nowhere() {
 }
 
 #[test]
+fn names_that_a_script_cannot_know_are_refused_with_the_nearest() {
+    let place = Place::new();
+    place.write(
+        "script.yaml",
+        "find: 'order (?P<order>[0-9]+)'
+tasks: {t: {vars: {amount: 3}}}
+models:
+  m:
+    default:
+      turns:
+        - call: [{name: get, arguments: {id: '{{ fond.order }}', of: {by: '{{ found.oder }}'}}}]
+        - cases:
+            - {when: last.granted, say: yes}
+            - {when: 'last.result.granted and called[0].name == \"get\"', say: '{{ found.order }}'}
+          say: '{{ vars.amuont }} {% for tool in tools %}{{ tool.name }}{% endfor %} {{ trial }}'
+",
+    );
+    for command in ["endpoint --script script.yaml", "validate script.yaml"] {
+        let done = place.expect(2, command);
+        let said = format!("{}{}", done.stdout, done.stderr);
+        for problem in [
+            "script.yaml:7: `models.m.default.turns[0].call[0].arguments.id` names `fond.order`, which is nothing",
+            "did you mean `found`?",
+            "arguments.of.by` names `found.oder`, and `find` has no such group",
+            "did you mean `found.order`?",
+            "script.yaml:9: `models.m.default.turns[1].cases[0].when` names `last.granted`, and the last message",
+            "script.yaml:11: `models.m.default.turns[1].say` names `vars.amuont`",
+            "did you mean `vars.amount`?",
+        ] {
+            assert!(said.contains(problem), "{problem}: {said}");
+        }
+        assert!(!said.contains("script.yaml:10"), "{said}");
+    }
+}
+
+#[test]
 fn a_bad_script_is_refused_with_every_problem_and_its_line() {
     let place = Place::new();
     place.write(
@@ -373,7 +409,7 @@ fn a_bad_script_is_refused_with_every_problem_and_its_line() {
             "script.yaml:2: not a regular expression",
             "unknown key `sya`",
             "did you mean `say`?",
-            "script.yaml:10: not a template",
+            "script.yaml:10: `models.m.default.any_of[1].turns[0].say` is no template",
             "script.yaml:12: a behaviour has one of",
             "script.yaml:13: 1 rates for 0 alternatives",
         ] {

@@ -511,3 +511,20 @@ fn scripted_arms_are_not_asked_first() {
     assert_eq!(report.0["preflight"], json!([]));
     Found { report }.excluded("gone", "provider:overloaded", 1);
 }
+
+#[test]
+fn a_task_that_says_nothing_is_refused_before_a_live_arm_is_asked() {
+    let place = Place::new();
+    suite(&place, 1, 1, "");
+    arms(&place, "", "");
+    place.write("s/tasks.jsonl", "{\"id\": \"t0\"}\n");
+    for command in ["run s --out run", "validate s"] {
+        let done = place.expect(2, command);
+        let said = format!("{}{}", done.stdout, done.stderr);
+        assert!(
+            said.contains("tasks.jsonl:1: task `t0` has no `input`"),
+            "{said}"
+        );
+    }
+    assert!(!place.path("run").exists(), "nothing is planned");
+}

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::base::Error;
 use crate::base::template::is_template;
-use crate::load::check::templates::{expression, template, templates};
+use crate::load::check::templates::{expression, of_tool, template, templates};
 use crate::load::check::tools::Tools;
 use crate::load::check::{At, names, schemas};
 use crate::load::{nearest, place};
@@ -139,7 +139,12 @@ fn simulated(spec: &SimulatedTool, tool: &ToolSpec, at: &At, problems: &mut Vec<
     case(&spec.otherwise(), tool, at, problems);
     for (i, given) in spec.cases.iter().enumerate() {
         let at = at.to("cases").to(i);
-        expression(&given.when, &arguments(tool), &at.to("when"), problems);
+        expression(
+            &given.when,
+            &of_tool(arguments(tool)),
+            &at.to("when"),
+            problems,
+        );
         case(given, tool, &at, problems);
     }
 }
@@ -148,16 +153,21 @@ fn case(case: &SimulatedCase, tool: &ToolSpec, at: &At, problems: &mut Vec<Error
     let texts = [("receipt", &case.receipt), ("error", &case.error)];
     for (key, text) in texts {
         if let Some(text) = text {
-            template(text, &arguments(tool), &at.to(key), problems);
+            template(text, &of_tool(arguments(tool)), &at.to(key), problems);
         }
     }
     if let Some(result) = &case.result {
-        templates(result, &arguments(tool), &at.to("result"), problems);
+        templates(
+            result,
+            &of_tool(arguments(tool)),
+            &at.to("result"),
+            problems,
+        );
     }
     for (i, operation) in case.patch.iter().enumerate() {
         let at = at.to("patch").to(i);
         patch(operation, &at, problems);
-        templates(operation, &arguments(tool), &at, problems);
+        templates(operation, &of_tool(arguments(tool)), &at, problems);
     }
     let answers = [
         ("result", case.result.is_some()),
@@ -229,7 +239,7 @@ fn approvals(specs: &[ApprovalSpec], tools: Tools, at: &At, problems: &mut Vec<E
         if let Some(when) = &spec.when {
             let asked = spec.capability.as_ref().and_then(|c| tools.0.get(c));
             let arguments = asked.map_or(vec![], arguments);
-            expression(when, &arguments, &at.to("when"), problems);
+            expression(when, &of_tool(arguments), &at.to("when"), problems);
         }
     }
 }

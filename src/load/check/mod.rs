@@ -7,7 +7,7 @@ pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod schemas;
 pub(crate) mod settings;
-mod templates;
+pub(crate) mod templates;
 pub(crate) mod tools;
 
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Templates and conditions of a suite: that they are some, and that what they name is there.
+//! Templates and conditions of suites and scripts: that they are some, and that what they name is there.
 //!
 //! While a trial runs, a name that does not exist is empty, so that an argument which the model left out
 //! breaks no tool; a misspelt one would be empty for ever and without a word.
@@ -12,21 +12,52 @@ use crate::base::Error;
 use crate::load::check::At;
 use crate::load::nearest;
 
-/// The names that templates and conditions of a suite see.
-const SEEN: [&str; 4] = ["args", "state", "call", "trial"];
+/// The names that templates and conditions see.
+pub(crate) struct Scope<'a> {
+    /// The names themselves.
+    pub names: &'a [&'a str],
+    /// What is known of their members.
+    pub members: Vec<Members<'a>>,
+}
 
-/// Checks every text in a value; `arguments` are the declared arguments of the tool, where they are known.
-pub(super) fn templates(value: &Value, arguments: &[&str], at: &At, problems: &mut Vec<Error>) {
+/// The members of a name.
+pub(crate) struct Members<'a> {
+    /// The name.
+    pub of: &'a str,
+    /// What it has.
+    pub known: Vec<&'a str>,
+    /// Why a member that is not among them is a mistake: `is declared by the tool`, say.
+    pub why: &'a str,
+    /// Whether it may have others too, so that only what is like a known one is a mistake.
+    pub open: bool,
+}
+
+/// The names in a suite, with the arguments that a tool declares. A tool may take arguments that it does
+/// not declare.
+pub(crate) fn of_tool<'a>(arguments: Vec<&'a str>) -> Scope<'a> {
+    Scope {
+        names: &["args", "state", "call", "trial"],
+        members: vec![Members {
+            of: "args",
+            known: arguments,
+            why: "the tool declares no such argument",
+            open: true,
+        }],
+    }
+}
+
+/// Checks every text in a value.
+pub(crate) fn templates(value: &Value, scope: &Scope, at: &At, problems: &mut Vec<Error>) {
     match value {
-        Value::String(text) => template(text, arguments, at, problems),
+        Value::String(text) => template(text, scope, at, problems),
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                templates(item, arguments, &at.to(i), problems);
+                templates(item, scope, &at.to(i), problems);
             }
         }
         Value::Object(members) => {
             for (key, member) in members {
-                templates(member, arguments, &at.to(key), problems);
+                templates(member, scope, &at.to(key), problems);
             }
         }
         _ => {}
@@ -34,24 +65,24 @@ pub(super) fn templates(value: &Value, arguments: &[&str], at: &At, problems: &m
 }
 
 /// Checks one text.
-pub(super) fn template(text: &str, arguments: &[&str], at: &At, problems: &mut Vec<Error>) {
+pub(crate) fn template(text: &str, scope: &Scope, at: &At, problems: &mut Vec<Error>) {
     let environment = Environment::new();
     match environment.template_from_str(text) {
         Ok(template) => {
             let used = template.undeclared_variables(true);
-            names(&environment, used, arguments, at, problems);
+            names(&environment, used, scope, at, problems);
         }
         Err(error) => problems.push(uncompiled("template", &error, at)),
     }
 }
 
 /// Checks a condition.
-pub(super) fn expression(text: &str, arguments: &[&str], at: &At, problems: &mut Vec<Error>) {
+pub(crate) fn expression(text: &str, scope: &Scope, at: &At, problems: &mut Vec<Error>) {
     let environment = Environment::new();
     match environment.compile_expression(text) {
         Ok(expression) => {
             let used = expression.undeclared_variables(true);
-            names(&environment, used, arguments, at, problems);
+            names(&environment, used, scope, at, problems);
         }
         Err(error) => problems.push(uncompiled("expression", &error, at)),
     }
@@ -60,7 +91,7 @@ pub(super) fn expression(text: &str, arguments: &[&str], at: &At, problems: &mut
 fn names(
     environment: &Environment,
     used: impl IntoIterator<Item = String>,
-    arguments: &[&str],
+    scope: &Scope,
     at: &At,
     problems: &mut Vec<Error>,
 ) {
@@ -69,31 +100,40 @@ fn names(
     for used in used.into_iter().collect::<BTreeSet<String>>() {
         let mut path = used.split('.');
         let first = path.next().unwrap_or_default();
-        if !SEEN.contains(&first) && !globals.contains(first) {
+        if !scope.names.contains(&first) && !globals.contains(first) {
             let problem = at.problem(format!("`{}` names `{used}`, which is nothing", at.name()));
-            problems.push(problem.hint(nearest::hint(first, SEEN, "names")));
-        } else if let Some(argument) = path.next().filter(|_| first == "args")
-            && let Some(near) = misspelt(argument, arguments)
-        {
-            let message = format!(
-                "`{}` names `args.{argument}`, and the tool declares no such argument",
-                at.name()
-            );
-            problems.push(
-                at.problem(message)
-                    .hint(format!("did you mean `args.{near}`?")),
-            );
+            let known = scope.names.iter().copied();
+            problems.push(problem.hint(nearest::hint(first, known, "names")));
+        } else if let Some(member) = path.next() {
+            let mut members = scope.members.iter();
+            if let Some(members) = members.find(|members| members.of == first) {
+                problems.extend(members.problem(member, at));
+            }
         }
     }
 }
 
-/// The argument that was meant. A tool may take arguments that it does not declare, so one that is like
-/// none of its own is let be, and so are the methods of mappings.
-fn misspelt<'a>(argument: &str, declared: &[&'a str]) -> Option<&'a str> {
-    let known = ["items", "keys", "values", "get"].contains(&argument);
-    match known || declared.contains(&argument) {
-        true => None,
-        false => nearest::nearest(argument, declared.iter().copied()),
+impl Members<'_> {
+    fn problem(&self, member: &str, at: &At) -> Option<Error> {
+        let method = ["items", "keys", "values", "get"].contains(&member);
+        if method || self.known.contains(&member) {
+            return None;
+        }
+        let known = self.known.iter().copied();
+        let near = nearest::nearest(member, known.clone());
+        if self.open && near.is_none() {
+            return None;
+        }
+        let (of, why) = (self.of, self.why);
+        let problem = at.problem(format!("`{}` names `{of}.{member}`, and {why}", at.name()));
+        Some(problem.hint(match near {
+            Some(near) => format!("did you mean `{of}.{near}`?"),
+            None if self.known.is_empty() => format!("`{of}` has no members here"),
+            None => {
+                let all: Vec<String> = known.map(|name| format!("`{of}.{name}`")).collect();
+                format!("known: {}", all.join(", "))
+            }
+        }))
     }
 }
 
