@@ -5,7 +5,7 @@ mod corrected;
 mod few;
 
 pub use cells::{JudgedTrial, QualityCells};
-pub(crate) use corrected::corrected;
+pub(crate) use corrected::{BORDERLINE, corrected};
 pub(crate) use few::FEWEST_LABELLED_TRIALS;
 
 use super::segments::Segment;
@@ -109,11 +109,10 @@ fn row(
         row.notices.push("rescaled_to_unit".to_owned());
     }
     // Step order of METHODS 6.4: what is missing, what is not identified, then the certificate.
-    if let Some(why) = standing
-        .state
-        .objection()
-        .filter(|_| found.status > Status::NotIdentified)
-    {
+    let borderline = found.notices.iter().any(|n| n.code == BORDERLINE);
+    let objection = standing.state.objection();
+    let objection = objection.or(borderline.then_some(BORDERLINE));
+    if let Some(why) = objection.filter(|_| found.status > Status::NotIdentified) {
         row.status = EstimateStatus::Uncalibrated;
         row.reason = Some(why.to_owned());
     }
