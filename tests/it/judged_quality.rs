@@ -425,7 +425,7 @@ fn more_than_a_tenth_of_unusable_verdicts_is_not_decidable() {
 }
 
 /// A run of two arms from a table, with verdicts of a judge that is right nine times of ten.
-fn recorded(tasks: usize) -> Place {
+pub(crate) fn recorded(tasks: usize) -> Place {
     let place = Place::new();
     let (mut results, mut verdicts) = (
         "arm,task,trial,outcome,status\n".to_owned(),
@@ -453,7 +453,7 @@ fn recorded(tasks: usize) -> Place {
 }
 
 /// People's labels of the drawn sheet: the outcome that the table holds.
-fn fill(place: &Place) {
+pub(crate) fn fill(place: &Place) {
     let results = place.read("results.csv");
     let key = place.read("run/labels/key.csv");
     let mut labels = "item,rater,label\n".to_owned();
@@ -470,7 +470,7 @@ fn fill(place: &Place) {
     place.write("run/labels/labels.csv", labels);
 }
 
-fn certify(place: &Place) {
+pub(crate) fn certify(place: &Place) {
     let mut labels = "item,rater,label\n".to_owned();
     let mut verdicts = "item,judge,verdict\n".to_owned();
     for i in 0..400 {
