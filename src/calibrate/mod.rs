@@ -234,21 +234,6 @@ fn without_truth(joined: &Joined) -> Option<Notice> {
     (open > 0).then(|| Notice::with("items_without_truth", detail))
 }
 
-/// Answers that enter nothing, however few they are.
-fn unusable_answers(joined: &Joined) -> Option<Notice> {
-    let why: Vec<String> = joined
-        .unusable
-        .iter()
-        .map(|(reason, n)| format!("{reason} {n}"))
-        .collect();
-    let detail = format!(
-        "{} answers on labelled items cannot be used ({}) and are neither right nor wrong",
-        joined.unusable.values().sum::<u64>(),
-        why.join(", ")
-    );
-    (!why.is_empty()).then(|| Notice::with("verdicts_unusable", detail))
-}
-
 fn notices(
     labels: &LabelSet,
     joined: &Joined,
@@ -288,4 +273,19 @@ fn notices(
             detail: n.detail,
         })
         .collect()
+}
+
+/// Answers that enter nothing, however few they are.
+fn unusable_answers(joined: &Joined) -> Option<Notice> {
+    let why: Vec<String> = joined
+        .unusable
+        .iter()
+        .map(|(reason, n)| format!("{reason} {n}"))
+        .collect();
+    let detail = format!(
+        "{} answers on labelled items cannot be used ({}) and are neither right nor wrong",
+        joined.unusable.values().sum::<u64>(),
+        why.join(", ")
+    );
+    (!why.is_empty()).then(|| Notice::with("verdicts_unusable", detail))
 }
