@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::evaluate::Evaluation;
 use crate::base::{ArmId, ItemId, Result, TaskId};
 use crate::disagree::PER_STRATUM;
-use crate::disagree::judges::{Judged, rows, sample};
+use crate::disagree::judges::{Judged, RaterAnswer, rows, sample};
 use crate::judge::blind::{Blinded, Blinder};
 use crate::judge::view::{View, view};
 use crate::model::judge::ViewPart;
@@ -59,11 +59,16 @@ fn of_scale(
     for (key, _) in judges.iter().flat_map(|judge| &judge.verdicts) {
         trials.entry(key.item()).or_insert_with(|| key.clone());
     }
+    for label in judges.iter().flat_map(|judge| &judge.labels) {
+        let item = label.trial.item();
+        trials.entry(item).or_insert_with(|| label.trial.clone());
+    }
     let (grades, segments) = graded(&evaluation.table, &trials);
     let judged = Judged {
         scale,
         verdicts: &verdicts,
         labels: &labels(judges),
+        raters: &raters(judges),
         grades: &grades,
         segments: &segments,
     };
@@ -82,6 +87,19 @@ fn of_scale(
         .collect();
     let evidence = |item: &ItemId| shown.get(item).cloned().unwrap_or_default();
     Ok(rows(&picks, seed, &evidence))
+}
+
+/// What each of the people said.
+fn raters(judges: &[&StoredJudge]) -> Vec<RaterAnswer> {
+    let labels = judges.iter().flat_map(|judge| &judge.labels);
+    labels
+        .map(|label| RaterAnswer {
+            item: label.trial.item(),
+            task: label.trial.task.clone(),
+            rater: label.rater.clone(),
+            code: label.answer,
+        })
+        .collect()
 }
 
 /// The majority of people, by item; where they are even, nobody is right.

@@ -144,5 +144,6 @@ pub(super) fn standing(stored: &StoredJudge, arm: &str) -> Standing {
         state,
         certificate: Some(digest.to_string()),
         error_rates: certificate.error_rates_of(arm).cloned(),
+        by_arm: certificate.is_by_arm(),
     }
 }

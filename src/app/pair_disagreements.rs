@@ -9,7 +9,7 @@ use super::evaluate::Evaluation;
 use super::judge_disagreements::evidence;
 use crate::base::{Digest, ItemId, Observation, Result, Seed, TaskId};
 use crate::disagree::PER_STRATUM;
-use crate::disagree::judges::{Judged, rows, sample};
+use crate::disagree::judges::{Judged, RaterAnswer, rows, sample};
 use crate::judge::blind::{Blinded, Blinder};
 use crate::judge::view::View;
 use crate::model::label::{Scale, ScaleKind};
@@ -63,6 +63,7 @@ fn of_judges(
         scale: &scale,
         verdicts: &verdicts,
         labels: &labels,
+        raters: &raters(&people, &turned),
         grades: &BTreeMap::new(),
         segments: &segments,
     };
@@ -136,14 +137,30 @@ fn both_orders(
     both
 }
 
+/// What each of the people said.
+fn raters(labels: &[PairLabel], turned: &dyn Fn(&PairKey) -> bool) -> Vec<RaterAnswer> {
+    let answer = |label: &PairLabel| RaterAnswer {
+        item: label.pair.item(),
+        task: label.pair.task.clone(),
+        rater: label.rater.clone(),
+        code: seen(label, turned).code(),
+    };
+    labels.iter().map(answer).collect()
+}
+
+/// The preference as the reader's A and B say it.
+fn seen(label: &PairLabel, turned: &dyn Fn(&PairKey) -> bool) -> Preference {
+    match turned(&label.pair) {
+        true => label.preference.mirrored(),
+        false => label.preference,
+    }
+}
+
 /// The majority of people, by item; where they are even, nobody is right.
 fn labels(labels: &[PairLabel], turned: &dyn Fn(&PairKey) -> bool) -> BTreeMap<ItemId, u32> {
     let mut votes: BTreeMap<ItemId, Vec<Option<u32>>> = BTreeMap::new();
     for label in labels {
-        let said = match turned(&label.pair) {
-            true => label.preference.mirrored(),
-            false => label.preference,
-        };
+        let said = seen(label, turned);
         let item = votes.entry(label.pair.item()).or_default();
         item.push(Some(said.code()));
     }

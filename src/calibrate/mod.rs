@@ -267,6 +267,7 @@ fn notices(
         );
         all.push(Notice::with("items_without_verdict", detail));
     }
+    all.extend(unusable_answers(joined));
     if joined.unlabelled > 0 {
         let detail = format!(
             "{} verdicts are on items without a label here",
@@ -285,4 +286,19 @@ fn notices(
             detail: n.detail,
         })
         .collect()
+}
+
+/// Answers that enter nothing, however few they are.
+fn unusable_answers(joined: &Joined) -> Option<Notice> {
+    let why: Vec<String> = joined
+        .unusable
+        .iter()
+        .map(|(reason, n)| format!("{reason} {n}"))
+        .collect();
+    let detail = format!(
+        "{} answers on labelled items cannot be used ({}) and are neither right nor wrong",
+        joined.unusable.values().sum::<u64>(),
+        why.join(", ")
+    );
+    (!why.is_empty()).then(|| Notice::with("verdicts_unusable", detail))
 }

@@ -1,5 +1,5 @@
 //! Where a judge disagrees: with people, with the grader, with another judge, with itself, with itself in
-//! the other order.
+//! the other order; and where people disagree with each other.
 //!
 //! Drawn by stratum (who says what against whom, and the segment), seeded, and shown blinded: the rows name
 //! judges and tasks, and never the arm. Unusable verdicts disagree with nobody.
@@ -30,6 +30,8 @@ pub enum JudgeKind {
     JudgeVsItself,
     /// Both orders of one pair.
     JudgeVsOrder,
+    /// Two people.
+    RaterVsRater,
 }
 
 impl JudgeKind {
@@ -41,6 +43,7 @@ impl JudgeKind {
             Self::JudgeVsJudge => "judge_vs_judge",
             Self::JudgeVsItself => "judge_vs_itself",
             Self::JudgeVsOrder => "judge_vs_order",
+            Self::RaterVsRater => "rater_vs_rater",
         }
     }
 }
@@ -54,10 +57,25 @@ pub struct Judged<'a> {
     pub verdicts: &'a [Verdict],
     /// The majority of people, as a code of the scale.
     pub labels: &'a BTreeMap<ItemId, u32>,
+    /// What each of the people said.
+    pub raters: &'a [RaterAnswer],
     /// Whether a deterministic grader calls the item good.
     pub grades: &'a BTreeMap<ItemId, bool>,
     /// Segment of the item, `key=value`; items without one are a segment of their own.
     pub segments: &'a BTreeMap<ItemId, String>,
+}
+
+/// One person's answer to an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RaterAnswer {
+    /// The item.
+    pub item: ItemId,
+    /// Its task.
+    pub task: TaskId,
+    /// The person.
+    pub rater: String,
+    /// The answer as a code of the scale.
+    pub code: u32,
 }
 
 /// Two answers to one item.
@@ -195,7 +213,28 @@ fn found(judged: &Judged) -> Vec<JudgePick> {
         }
         out.extend(between(judged, item, &said));
     }
+    out.extend(among_people(judged));
     out
+}
+
+/// The first two people who part on an item.
+fn among_people(judged: &Judged) -> Vec<JudgePick> {
+    let mut by_item: BTreeMap<&ItemId, Vec<&RaterAnswer>> = BTreeMap::new();
+    for answer in judged.raters {
+        by_item.entry(&answer.item).or_default().push(answer);
+    }
+    let one = |(item, answers): (&ItemId, Vec<&RaterAnswer>)| {
+        let first = *answers.first()?;
+        let other = *answers.iter().find(|a| a.code != first.code)?;
+        let mut said = [first, other];
+        said.sort_by_key(|a| a.code);
+        let who = said.map(|a| a.rater.clone());
+        let answers = said.map(|a| judged.level(a.code));
+        let stratum = format!("people say {} and {}", answers[0], answers[1]);
+        let task = Some(first.task.clone());
+        Some(judged.pick(JudgeKind::RaterVsRater, item, task, who, answers, &stratum))
+    };
+    by_item.into_iter().filter_map(one).collect()
 }
 
 /// Repeats, and orders, of one judge.

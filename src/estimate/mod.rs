@@ -18,7 +18,7 @@ pub use position::{Position, counts as pair_counts, position};
 pub use preference::{
     PairCells, PairScore, completed, corrected_preference, direction, moved, own_preference,
 };
-pub(crate) use quality::{FEWEST_LABELLED_TRIALS, corrected};
+pub(crate) use quality::{BORDERLINE, FEWEST_LABELLED_TRIALS, corrected};
 pub use quality::{JudgedTrial, QualityCells};
 pub(crate) use rates::{partial_tasks, status, task_scores};
 pub use segments::{Segment, segments};

@@ -15,7 +15,7 @@ const TELLING: usize = 8;
 
 /// What a prompt holds, to look items up in.
 pub(super) struct Prompt {
-    /// All its texts with runs of white space as one blank.
+    /// All its texts as words alone.
     whole: String,
     /// Its lines, and what stands in them after a label or in quotes: whole example texts.
     pieces: BTreeSet<String>,
@@ -84,31 +84,31 @@ impl Prompt {
     }
 }
 
-/// A line as it stands, without a bullet, after its label, and what is quoted in it.
+/// A line as it stands, after its label, and what is quoted in it.
 fn parts(line: &str) -> Vec<String> {
-    let line = plain(line);
-    let bare = line.trim_start_matches(['-', '*', '>', '#', ' ']);
-    let mut found = vec![line.clone(), unquoted(bare)];
-    if let Some((label, rest)) = bare.split_once(": ")
-        && label.split(' ').count() <= 3
+    let mut found = vec![plain(line)];
+    if let Some((label, rest)) = line.split_once(": ")
+        && label.split_whitespace().count() <= 4
     {
-        found.push(unquoted(rest));
+        found.push(plain(rest));
     }
     for quote in ['"', '\'', '`'] {
         let quoted = line.split(quote).skip(1).step_by(2);
-        found.extend(quoted.map(str::to_owned));
+        found.extend(quoted.map(plain));
     }
     found.retain(|part| !part.is_empty());
     found
 }
 
-fn unquoted(text: &str) -> String {
-    text.trim_matches(['"', '\'', '`', ' ']).to_owned()
-}
-
-/// A text with every run of white space as one blank.
+/// A text in lower case with every run of white space and punctuation as one blank: an example that was
+/// capitalised or punctuated anew is the same example.
 pub(super) fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<String> = words
+        .filter(|w| !w.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -133,6 +133,16 @@ mod tests {
             "Say `Not today, sorry` for no.",
             &["Not today, sorry"]
         ));
+    }
+
+    #[test]
+    fn case_and_punctuation_hide_no_example() {
+        let prompt = "Judge it.\n- HOW DO I RETURN, this order?\n";
+        assert!(holds(prompt, &["How do I return this order", "other"]));
+        let long = "Your order was refunded to the original card this morning";
+        let loud = long.to_uppercase().replace(' ', " - ");
+        assert!(holds(&loud, &[long]));
+        assert!(!holds(prompt, &["...", "?!"]));
     }
 
     #[test]

@@ -34,7 +34,7 @@ const UNREADABLE: [&str; 7] = [
 ///
 /// # Errors
 ///
-/// If a column is missing or nearly called like a key, or a row lacks its item, has a wrong repeat, order, score or identity, or
+/// If a column is missing or nearly called like a key, there is no row, or a row lacks its item, has a wrong repeat, order, score or identity, or
 /// repeats another; every row at once, each with its line.
 pub fn verdicts(file: &Path, map: &ColumnMap, judge: Option<&str>) -> Result<VerdictSet> {
     let sheet = Sheet::read(file)?;
@@ -52,6 +52,11 @@ pub fn verdicts(file: &Path, map: &ColumnMap, judge: Option<&str>) -> Result<Ver
     }
     if !read.problems.is_empty() {
         return Err(super::combined(file, read.problems));
+    }
+    if read.verdicts.is_empty() {
+        return Err(Error::input("the file holds no verdict, only its header")
+            .at(file, 1)
+            .hint("one row per item that the judge was asked about; leave the answer blank where none came"));
     }
     let digest = digest(&read.verdicts);
     Ok(VerdictSet {
@@ -289,6 +294,13 @@ mod tests {
         );
         assert_eq!(set.verdicts[1].answer.reason(), Some(unusable::MISSING));
         assert_eq!(set.verdicts[2].answer.reason(), Some(unusable::UNPARSABLE));
+    }
+
+    #[test]
+    fn a_header_alone_is_an_error() {
+        let wrong = read("item,judge,verdict\n", &[]).unwrap_err();
+        assert!(wrong.message().contains("no verdict") && wrong.line() == Some(1));
+        assert!(!wrong.hints().is_empty());
     }
 
     #[test]

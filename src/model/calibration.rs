@@ -12,6 +12,9 @@ use crate::model::label::Scale;
 /// format 1 carried no digest of themselves, so that nobody could tell an edited one.
 pub const CALIBRATION_FORMAT: u32 = 2;
 
+/// How the name of a slice of one arm begins.
+const OF_ARM: &str = "arm=";
+
 /// A judge beside people: everything that was measured, the thresholds, and the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -309,9 +312,18 @@ impl Calibration {
         self.slices.iter().find(|s| s.slice == name)
     }
 
-    /// The error rates that hold for an arm: its own where labels of it exist, else those of all.
+    /// Whether labels behind it name arms.
+    pub fn is_by_arm(&self) -> bool {
+        self.slices.iter().any(|s| s.slice.starts_with(OF_ARM))
+    }
+
+    /// The error rates that hold for an arm: its own where any label names an arm, else those of all.
+    /// A judge's errors differ by arm, so those on one arm never stand for those on another.
     pub fn error_rates_of(&self, arm: &str) -> Option<&ErrorRates> {
-        let own = self.slice(&format!("arm={arm}"));
-        own.or_else(|| self.slice("all"))?.error_rates.as_ref()
+        let slice = match self.is_by_arm() {
+            true => self.slice(&format!("{OF_ARM}{arm}")),
+            false => self.slice("all"),
+        };
+        slice?.error_rates.as_ref()
     }
 }

@@ -100,8 +100,10 @@ pub struct Standing {
     pub state: StandingState,
     /// Digest of the certificate.
     pub certificate: Option<String>,
-    /// Error rates on this arm, or on all where the arm has no labels of its own.
+    /// Error rates on this arm, or on all where no label of the certificate names an arm.
     pub error_rates: Option<ErrorRates>,
+    /// Whether the certificate's labels name arms, so that an arm without labels there has no error rates.
+    pub by_arm: bool,
 }
 
 /// What became of a judge's certificate.

@@ -344,7 +344,8 @@ pub struct DisagreementRow {
 /// hidden.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeDisagreementRow {
-    /// `judge_vs_human`, `judge_vs_grader`, `judge_vs_judge`, `judge_vs_itself` or `judge_vs_order`.
+    /// `judge_vs_human`, `judge_vs_grader`, `judge_vs_judge`, `judge_vs_itself`, `judge_vs_order` or
+    /// `rater_vs_rater`.
     pub kind: String,
     /// The item under a code that tells nothing of its arm.
     pub item: String,

@@ -9,7 +9,7 @@ use assize::model::analysis::{DecisionSpec, WeightsSpec};
 use assize::model::calibration::ErrorRates;
 use assize::model::estimate::{DecisionWord, EstimateRow, EstimateStatus};
 use assize::model::judged::{Drawn, JudgeCell, JudgeColumn, Standing, StandingState, TrialLabel};
-use assize::model::label::Scale;
+use assize::model::label::{Scale, ScaleKind};
 use assize::model::measure::Dimension;
 use assize::model::score::{RowState, ScoreTable};
 use assize::stats::Level;
@@ -68,7 +68,7 @@ fn run(judges: &[Scripted], tasks: usize, labels: usize, seed: Seed) -> ScoreTab
     let standing = Standing {
         state: StandingState::Valid,
         certificate: Some("c".to_owned()),
-        error_rates: None,
+        ..Standing::default()
     };
     table.judges = vec![JudgeColumn {
         judge: JudgeId::from("tone"),
@@ -133,8 +133,10 @@ fn the_corrected_interval_covers_where_the_judges_own_rate_does_not() {
         assert_eq!(row.status, EstimateStatus::Ok);
         corrected += u64::from(covers(&row, 0.5));
         table.judges[0].label.fill(None);
+        table.judges[0].standing[0].state = StandingState::Missing;
         let own = quality(&table, 0);
         assert_eq!(own.notices, ["not_corrected"]);
+        assert_eq!(own.status, EstimateStatus::Uncalibrated);
         naive += u64::from(covers(&own, 0.5));
     }
     let share = |n: u64| n as f64 / runs() as f64;
@@ -301,7 +303,98 @@ fn labels_that_were_picked_by_hand_correct_nothing() {
     for label in table.judges[0].label.iter_mut().flatten() {
         label.drawn = None;
     }
-    assert_eq!(quality(&table, 0).notices, ["not_corrected"]);
+    unknown(&table, 0, "no_error_rates");
+}
+
+/// Nothing is known of an arm's quality, for this reason.
+fn unknown(table: &ScoreTable, arm: usize, reason: &str) {
+    let row = quality(table, arm);
+    assert_eq!(
+        (row.status, row.reason.as_deref()),
+        (EstimateStatus::NotIdentified, Some(reason))
+    );
+    assert_eq!((row.value, row.low, row.high), (None, Some(0.0), Some(1.0)));
+}
+
+/// The counts of a judge that is right about three of four, of 300 labels per class.
+fn three_of_four() -> ErrorRates {
+    ErrorRates {
+        true_positive: 270.0,
+        positives: 300.0,
+        true_negative: 210.0,
+        negatives: 300.0,
+        retention: None,
+    }
+}
+
+#[test]
+fn a_mean_of_scores_is_known_by_labels_of_this_run_alone() {
+    let mut table = run(&[PLAIN, PLAIN], 300, 150, Seed(8));
+    table.judges[0].scale = Scale {
+        kind: ScaleKind::Ordinal,
+        levels: ["poor".to_owned(), "good".to_owned()].into(),
+        positive: None,
+    };
+    let standing = &mut table.judges[0].standing;
+    standing
+        .iter_mut()
+        .for_each(|s| s.error_rates = Some(three_of_four()));
+    let labelled = quality(&table, 0);
+    assert_eq!(labelled.metric, "tone.mean");
+    assert!(
+        labelled.status == EstimateStatus::Ok && covers(&labelled, 0.5),
+        "{labelled:?}"
+    );
+    table.judges[0].label.fill(None);
+    unknown(&table, 0, "no_labels_of_this_run");
+    table.judges[0].standing[0].state = StandingState::Missing;
+    let own = quality(&table, 0);
+    assert_eq!(own.status, EstimateStatus::Uncalibrated);
+    assert!(own.value.is_some());
+}
+
+#[test]
+fn an_arm_without_labels_in_the_certificate_is_not_corrected_by_anothers() {
+    let mut table = run(&[PLAIN, PLAIN], 500, 0, Seed(2));
+    for standing in &mut table.judges[0].standing {
+        standing.by_arm = true;
+    }
+    table.judges[0].standing[0].error_rates = Some(three_of_four());
+    assert_eq!(quality(&table, 0).status, EstimateStatus::Ok);
+    unknown(&table, 1, "no_labels_of_this_arm");
+}
+
+#[test]
+fn a_certificate_that_is_void_or_borderline_corrects_nothing() {
+    let mut table = run(&[PLAIN, PLAIN], 500, 0, Seed(2));
+    let raw = {
+        let cells = table.judges[0].cell.iter().take(500);
+        cells.filter(|c| **c == JudgeCell::Level(1)).count() as f64 / 500.0
+    };
+    let borderline = ErrorRates {
+        true_positive: 40.0,
+        positives: 55.0,
+        true_negative: 40.0,
+        negatives: 60.0,
+        retention: None,
+    };
+    let void = (StandingState::Refused, three_of_four());
+    let sides = [
+        (void, "certificate_refused"),
+        ((StandingState::Valid, borderline), "borderline"),
+    ];
+    for ((state, rates), reason) in sides {
+        let standing = &mut table.judges[0].standing[0];
+        (standing.state, standing.error_rates) = (state, Some(rates));
+        let row = quality(&table, 0);
+        assert_eq!(
+            (row.status, row.reason.as_deref()),
+            (EstimateStatus::Uncalibrated, Some(reason)),
+            "{row:?}"
+        );
+        assert!(row.notices.contains(&"not_corrected".to_owned()));
+        assert!((row.value.unwrap() - raw).abs() < 1e-12, "{row:?} {raw}");
+    }
 }
 
 #[test]
@@ -342,7 +435,7 @@ fn more_than_a_tenth_of_unusable_verdicts_is_not_decidable() {
 }
 
 /// A run of two arms from a table, with verdicts of a judge that is right nine times of ten.
-fn recorded(tasks: usize) -> Place {
+pub(crate) fn recorded(tasks: usize) -> Place {
     let place = Place::new();
     let (mut results, mut verdicts) = (
         "arm,task,trial,outcome,status\n".to_owned(),
@@ -370,7 +463,7 @@ fn recorded(tasks: usize) -> Place {
 }
 
 /// People's labels of the drawn sheet: the outcome that the table holds.
-fn fill(place: &Place) {
+pub(crate) fn fill(place: &Place) {
     let results = place.read("results.csv");
     let key = place.read("run/labels/key.csv");
     let mut labels = "item,rater,label\n".to_owned();
@@ -387,7 +480,7 @@ fn fill(place: &Place) {
     place.write("run/labels/labels.csv", labels);
 }
 
-fn certify(place: &Place) {
+pub(crate) fn certify(place: &Place) {
     let mut labels = "item,rater,label\n".to_owned();
     let mut verdicts = "item,judge,verdict\n".to_owned();
     for i in 0..400 {

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod calculator;
+mod calibrated_words;
 mod calibration;
 mod common;
 mod coverage;
@@ -46,6 +47,7 @@ mod preferences;
 mod properties_stats;
 mod provider;
 mod published;
+mod run_labels;
 mod runs;
 mod shipped;
 mod shows;

@@ -71,7 +71,7 @@ fn table(judge: Scripted, prefer: [f64; 2], [tasks, labels]: [usize; 2], seed: S
         standing: Standing {
             state: StandingState::Valid,
             certificate: Some("c".to_owned()),
-            error_rates: None,
+            ..Standing::default()
         },
     }];
     table

@@ -2,6 +2,7 @@
 
 mod against;
 mod checks;
+mod foreign;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use crate::stats::Level;
 use crate::store::{FileFolder, KnownLook, LookedAt, Looks};
 use against::{known_look, other_version};
 pub(super) use checks::check;
+use foreign::refuse_foreign;
 
 /// How a judge is examined.
 #[derive(Clone, Debug)]
@@ -92,6 +94,8 @@ pub fn calibrate(command: &CalibrateCommand, talk: &mut Talk) -> Result<Calibrat
     check(command, &labels)?;
     let verdicts = read_verdicts(command, &command.verdicts)?;
     let judges = chosen(command, &labels, &verdicts)?;
+    let asked = examined_verdicts(command, &judges, &verdicts);
+    refuse_foreign(command, &labels.scale, &asked, &command.verdicts)?;
     let mut looks = Looks::open(&command.labels)?;
     let out = command
         .out
@@ -163,7 +167,11 @@ pub(super) fn read_labels(command: &CalibrateCommand) -> Result<LabelSet> {
         scale: ScaleChoice::parse(command.scale.as_deref(), command.positive.as_deref())?,
         prompt: command.prompt.clone(),
     };
-    load::labels(&command.labels, &options)
+    let set = load::labels(&command.labels, &options)?;
+    match set.labels.is_empty() {
+        true => Err(super::judge::nothing_labelled(&command.labels, set.blank)),
+        false => Ok(set),
+    }
 }
 
 fn read_verdicts(command: &CalibrateCommand, file: &Path) -> Result<VerdictSet> {
@@ -220,6 +228,18 @@ fn chosen(
         .collect())
 }
 
+/// The verdicts as the judges gave them: those of a panel's members, before their votes were counted.
+fn examined_verdicts(
+    command: &CalibrateCommand,
+    judges: &[(String, Vec<Verdict>)],
+    all: &VerdictSet,
+) -> Vec<Verdict> {
+    let members = command.panel.iter();
+    let of_panel = members.flat_map(|member| of_judge(all, member));
+    let alone = judges.iter().flat_map(|(_, own)| own.iter().cloned());
+    of_panel.chain(alone).collect()
+}
+
 fn of_judge(verdicts: &VerdictSet, judge: &str) -> Vec<Verdict> {
     verdicts
         .verdicts
@@ -252,6 +272,7 @@ fn examine(
     let mut known = vec![];
     if let Some(other) = &command.against {
         let other = other_version(command, judge, other, all)?;
+        refuse_foreign(command, &labels.scale, &other.verdicts, &command.verdicts)?;
         let old: Joined = join(labels, &other.verdicts, command.split, &command.truth)?;
         let digest = load::verdicts_digest(&other.verdicts);
         let over_raters = measuring.over_raters(joined.dominance.is_some());

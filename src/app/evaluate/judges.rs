@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Evaluation;
+use crate::app::judge::why_unusable;
 use crate::base::{JudgeId, Result};
 use crate::model::judging::{AskedJudge, CertificateRow, JudgeRow};
 use crate::model::label::ScaleKind;
@@ -132,7 +133,7 @@ impl Evaluation<'_> {
 fn reasons(stored: &StoredJudge) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (_, verdict) in &stored.verdicts {
-        if let Some(reason) = verdict.answer.reason() {
+        if let Some(reason) = why_unusable(verdict, &stored.scale) {
             *counts.entry(reason.to_owned()).or_default() += 1;
         }
     }

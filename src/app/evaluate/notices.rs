@@ -1,6 +1,7 @@
 //! What a reader of the whole report should know.
 
 use super::Evaluation;
+use crate::app::judge::Labelling;
 use crate::app::rules_of_report;
 use crate::base::Result;
 use crate::model::analysis::Schedule;
@@ -60,6 +61,13 @@ impl Evaluation<'_> {
             for (judge, found) in store.judge_notices()? {
                 for notice in found {
                     say(&notice.code, format!("{judge}: {}", notice.detail));
+                }
+            }
+        }
+        for store in &self.stores {
+            for judge in store.judged()? {
+                for notice in Labelling::of_stored(&judge.labels).notices() {
+                    say(&notice.code, format!("{}: {}", judge.judge, notice.detail));
                 }
             }
         }

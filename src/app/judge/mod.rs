@@ -1,5 +1,6 @@
 //! `assize judge RUN`: recorded verdicts, labels and a certificate become part of a run.
 
+mod labelling;
 mod sheet;
 mod standing;
 
@@ -14,9 +15,10 @@ use crate::base::{Error, JudgeId, Notice, Result};
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, ScaleChoice, VERDICT_KEYS};
 use crate::model::calibration::Calibration;
 use crate::model::label::{Label, Scale, ScaleKind};
-use crate::model::verdict::Verdict;
+use crate::model::verdict::{Verdict, unusable};
 use crate::store::{CertificateInput, JudgeInput, PairsInput, PutJudged, RunStore};
-pub(super) use sheet::{filled, labels_of_run};
+pub(super) use labelling::Labelling;
+pub(super) use sheet::{filled, labels_of_run, nothing_labelled};
 pub(super) use standing::say_certificate;
 
 /// What is put into a run.
@@ -51,7 +53,8 @@ pub struct Judged {
     pub verdicts: u64,
     /// Labels stored.
     pub labels: u64,
-    /// Whether a certificate stands behind it: `passed`, `refused`, or null without one.
+    /// Whether a certificate stands behind it: `passed`, `refused`, `expired` (of another version of the
+    /// judge), or null without one.
     pub certificate: Option<String>,
 }
 
@@ -157,7 +160,7 @@ fn on_pairs(
             labels: labels.as_deref(),
             notices: &[],
         })?;
-        done.push(judged(name, stored, certificate));
+        done.push(judged(name, stored, certificate, pin.as_deref()));
     }
     Ok(done)
 }
@@ -167,12 +170,21 @@ fn of_judge(verdicts: &[Verdict], name: &str) -> Vec<Verdict> {
     own.cloned().collect()
 }
 
-fn judged(name: &str, stored: PutJudged, certificate: Option<&Calibration>) -> Judged {
+fn judged(
+    name: &str,
+    stored: PutJudged,
+    certificate: Option<&Calibration>,
+    pin: Option<&str>,
+) -> Judged {
+    let standing = |c: &Calibration| match c.pin.as_deref() == pin {
+        true => c.result.result.clone(),
+        false => "expired".to_owned(),
+    };
     Judged {
         judge: name.to_owned(),
         verdicts: stored.verdicts,
         labels: stored.labels,
-        certificate: certificate.map(|c| c.result.result.clone()),
+        certificate: certificate.map(standing),
     }
 }
 
@@ -274,7 +286,7 @@ fn put(
     let pin = one_pin(command, name, verdicts)?;
     let given = command.certificate.as_deref().zip(certificate);
     say_certificate(store, &judge, given, pin.as_deref(), talk)?;
-    let lost = lost(verdicts);
+    let lost = lost(verdicts, scale);
     let notices: Vec<Notice> = lost.into_iter().collect();
     notices
         .iter()
@@ -282,24 +294,32 @@ fn put(
     let stored = store.put_judged(&JudgeInput {
         judge: &judge,
         scale,
-        pin,
+        pin: pin.clone(),
         certificate: certificate_input(certificate)?,
         verdicts: Some(verdicts),
         labels,
         notices: &notices,
     })?;
     store.put_asked(&judge, None)?;
-    Ok(judged(name, stored, certificate))
+    Ok(judged(name, stored, certificate, pin.as_deref()))
 }
 
 /// How many recorded verdicts cannot be used, and why.
-fn lost(verdicts: &[Verdict]) -> Option<Notice> {
+fn lost(verdicts: &[Verdict], scale: &Scale) -> Option<Notice> {
     let mut causes: BTreeMap<String, u64> = BTreeMap::new();
-    for reason in verdicts.iter().filter_map(|v| v.answer.reason()) {
+    for reason in verdicts.iter().filter_map(|v| why_unusable(v, scale)) {
         *causes.entry(reason.to_owned()).or_default() += 1;
     }
     let detail = lost_in_words(&causes, verdicts.len() as u64)?;
     Some(Notice::with("verdicts_lost", detail))
+}
+
+/// Why a recorded verdict cannot be used; `None` where it can.
+pub(super) fn why_unusable<'a>(verdict: &'a Verdict, scale: &Scale) -> Option<&'a str> {
+    let off = |word: &&String| scale.code(word).is_none();
+    let foreign = verdict.answer.value().filter(off);
+    let reason = verdict.answer.reason();
+    reason.or_else(|| foreign.map(|_| unusable::OUT_OF_SCALE))
 }
 
 /// How many of some answers of a judge cannot be used, by cause; `None` where all can.

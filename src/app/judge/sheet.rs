@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::Labelling;
 use crate::app::Talk;
 use crate::base::{Error, Result};
 use crate::load::{self, LabelOptions};
@@ -39,18 +40,29 @@ pub(in crate::app) fn filled(
     let used = set.labels.len() as u64;
     let rows = used + set.blank;
     if used == 0 {
-        return Err(
-            Error::input(format!("none of the {rows} rows has a label yet"))
-                .in_file(file)
-                .hint("raters write their answer into the column `label`, and may leave out rows; give the sheet back once some are filled"),
-        );
+        return Err(nothing_labelled(file, rows));
     }
-    talk(&format!(
-        "labels: {used} of {rows} rows of {} have a label and are used",
-        file.display()
-    ));
     set.labels = set.standing();
+    let notices = Labelling::of_set(&set.labels).notices();
+    // Whether labels that were not drawn are of any use is said by their notice.
+    let all_drawn = notices.iter().all(|n| n.code != "labels_not_drawn");
+    let (name, use_of) = (file.display(), if all_drawn { " and are used" } else { "" });
+    talk(&format!(
+        "labels: {used} of {rows} rows of {name} have a label{use_of}"
+    ));
+    notices.iter().for_each(|n| talk(&n.detail));
     Ok(set)
+}
+
+/// There are labels to come, or no rows at all.
+pub(in crate::app) fn nothing_labelled(file: &Path, rows: u64) -> Error {
+    let message = match rows {
+        0 => "the file holds no label, only its header".to_owned(),
+        rows => format!("none of the {rows} rows has a label yet"),
+    };
+    Error::input(message)
+        .in_file(file)
+        .hint("raters write their answer into the column `label`, and may leave out rows; give the sheet back once some are filled")
 }
 
 /// One message for the whole sheet: that all its rows lack the same is one problem.

@@ -56,7 +56,7 @@ pub struct Sampled {
 ///
 /// # Errors
 ///
-/// If quotas would label more than half of the tasks, the judge has no verdict in this run, a sheet is
+/// If nothing is asked for, quotas would label more than half of the tasks, the judge has no verdict in this run, a sheet is
 /// there already, or files fail.
 pub fn sample(command: &SampleCommand) -> Result<Sampled> {
     let named = |name: &str| {
@@ -65,6 +65,10 @@ pub fn sample(command: &SampleCommand) -> Result<Sampled> {
             .clone()
             .unwrap_or_else(|| command.run.join(name))
     };
+    if command.count == 0 {
+        return Err(Error::input("nothing was asked for: `-n 0`")
+            .hint("50 labelled trials of an arm, or 25 pairs, are the fewest that decide"));
+    }
     if command.pairs {
         return super::pair_sample::sample(command, &named("pair-labels"));
     }

@@ -7,14 +7,11 @@ use crate::compare::decision::JudgeState;
 use crate::compare::gate::{CandidateRate, RateMissing, Rule, RuleKind as Kind, RuleResult, rule};
 use crate::compare::judged::FEW_LABELS;
 use crate::compare::table::Comparing;
-use crate::estimate::{Context, QualityCells, corrected};
+use crate::estimate::{BORDERLINE, Context, QualityCells, corrected};
 use crate::model::analysis::{RuleKind, RuleSpec};
 use crate::model::judged::JudgeColumn;
 use crate::model::score::ScoreTable;
 use crate::stats::{Level, Limits, Status};
-
-/// A certificate that is kept with a probability under .8 decides nothing.
-const BORDERLINE: &str = "borderline";
 
 /// `max_rate` and `min_rate` look at the candidate's corrected rate alone.
 pub(super) fn on_rate(
@@ -90,6 +87,7 @@ pub(super) fn on_rate(
     });
     let mut reason = match (identified, judge.blocks(), limits) {
         (false, _, _) => format!("not_identified: {}", found.reason.unwrap_or("unknown")),
+        (_, true, _) if borderline && !state.blocks() => format!("uncalibrated: {BORDERLINE}"),
         (_, true, _) => "uncalibrated".to_owned(),
         (_, _, Some(l)) => format!("interval [{:.4}, {:.4}]", l.lower, l.upper),
         _ => "no interval".to_owned(),

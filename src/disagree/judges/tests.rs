@@ -18,6 +18,7 @@ fn kinds(verdicts: &[Verdict], labels: &[(&str, u32)], grades: &[(&str, bool)]) 
         scale: &Scale::binary(),
         verdicts,
         labels: &labels,
+        raters: &[],
         grades: &grades,
         segments: &BTreeMap::new(),
     };
@@ -57,6 +58,42 @@ fn every_kind_of_disagreement_is_found() {
     assert_eq!(
         (picks[0].answer_a.as_str(), picks[0].answer_b.as_str()),
         ("pass", "fail")
+    );
+}
+
+#[test]
+fn people_who_part_are_shown_once_per_item() {
+    let answer = |item: &str, rater: &str, code| RaterAnswer {
+        item: item.into(),
+        task: "t".into(),
+        rater: rater.to_owned(),
+        code,
+    };
+    let raters = [
+        answer("x", "ann", 1),
+        answer("x", "bob", 0),
+        answer("x", "cy", 0),
+        answer("y", "ann", 1),
+        answer("y", "bob", 1),
+    ];
+    let judged = Judged {
+        scale: &Scale::binary(),
+        verdicts: &[],
+        labels: &BTreeMap::new(),
+        raters: &raters,
+        grades: &BTreeMap::new(),
+        segments: &BTreeMap::new(),
+    };
+    let picks = sample(&judged, Seed(7), 3);
+    assert_eq!(picks.len(), 1, "{picks:?}");
+    let pick = &picks[0];
+    assert_eq!(
+        (pick.kind.name(), pick.who_a.as_str(), pick.who_b.as_str()),
+        ("rater_vs_rater", "bob", "ann")
+    );
+    assert_eq!(
+        (pick.answer_a.as_str(), pick.answer_b.as_str()),
+        ("fail", "pass")
     );
 }
 

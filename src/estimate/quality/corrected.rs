@@ -2,11 +2,11 @@
 
 use super::cells::{JudgedTrial, QualityCells};
 use super::few;
-use crate::base::Result;
+use crate::base::{Notice, Result};
 use crate::estimate::Context;
-use crate::model::judged::{Drawn, JudgeColumn};
-use crate::stats::Level;
-use crate::stats::clustered::sen_cp;
+use crate::model::calibration::ErrorRates;
+use crate::model::judged::{Drawn, JudgeColumn, StandingState};
+use crate::stats::clustered::{RateEstimate, sen_cp};
 use crate::stats::correction::{
     CorrectedRate, Inversion, JudgeLevel, JudgedTask, LevelScale, RectifiedTask, TaskFrame,
     TaskLabel, TaskLabelDesign, Transported, lang_reiczigel_checked, merge_levels,
@@ -15,15 +15,30 @@ use crate::stats::correction::{
 use crate::stats::sample::{Clustered, TaskScore};
 use crate::stats::sum::mean;
 use crate::stats::units::Weights;
+use crate::stats::{Level, Status};
 
 /// Fewer tasks than this are corrected by the rectifier form (METHODS 9.2).
 const FEWEST_TASKS: usize = 50;
 
+/// The notice of a certificate that labels like its own would often refuse: it corrects nothing.
+pub(crate) const BORDERLINE: &str = "borderline";
+
+/// Why the mean of scores is unknown: no error rates carry it over from elsewhere.
+const NEEDS_LABELS: &str = "no_labels_of_this_run";
+
+/// Why an arm's rate is unknown where the certificate knows the judge's errors by arm, but not on this one.
+const NO_LABELS_OF_ARM: &str = "no_labels_of_this_arm";
+
+/// Why a rate is unknown where the certificate holds no error rates at all.
+const NO_ERROR_RATES: &str = "no_error_rates";
+
 /// People's rate behind the judge's, in one arm.
 ///
 /// Labels of this run that were drawn at random: post-stratification by the judge's answer, or the
-/// rectifier where there are under 50 tasks, several labels per task, or scores. Otherwise the
-/// certificate's error rates, with their refusals. Otherwise the judge's own rate, which nobody checked.
+/// rectifier where there are under 50 tasks, several labels per task, or scores. Otherwise, where the
+/// certificate holds, its error rates with their refusals; they exist for rates alone, so that the mean of
+/// scores is not identified without labels of this run. Where it does not hold, or is borderline, the
+/// judge's own value (`not_corrected`), which nobody checked and which decides nothing (METHODS 8).
 /// Labels of this run that are fewer than METHODS 8 asks for leave the interval as it is, but nothing is
 /// decided by it: `exploratory` with the notice `few_labels`.
 ///
@@ -49,29 +64,65 @@ pub(crate) fn corrected(
         return from_labels(context, column, cells, &kept, clusters, level);
     }
     let raw = raw(context, cells, &kept, clusters, level)?;
-    match &column.standing[arm].error_rates {
-        Some(rates) if column.is_rate() => {
-            let items = raw.n_eff.unwrap_or(0.0);
-            let counts = Transported {
-                judge_positive: raw.estimate.unwrap_or(0.0) * items,
-                items,
-                true_positive: rates.true_positive,
-                positives: rates.positives,
-                true_negative: rates.true_negative,
-                negatives: rates.negatives,
-            };
-            Ok(lang_reiczigel_checked(&counts, level)?.rate)
-        }
-        _ => Ok(CorrectedRate {
-            method: raw.method,
-            estimate: raw.estimate,
-            lower: raw.lower,
-            upper: raw.upper,
-            level: raw.level,
-            status: raw.status,
-            reason: raw.reason,
-            notices: vec![crate::base::Notice::code("not_corrected")],
-        }),
+    let standing = &column.standing[arm];
+    if standing.state != StandingState::Valid {
+        return Ok(uncorrected(raw, vec![]));
+    }
+    if !column.is_rate() {
+        return Ok(unknown(&raw, NEEDS_LABELS));
+    }
+    match &standing.error_rates {
+        Some(rates) => transported(raw, rates, level),
+        None if standing.by_arm => Ok(unknown(&raw, NO_LABELS_OF_ARM)),
+        None => Ok(unknown(&raw, NO_ERROR_RATES)),
+    }
+}
+
+/// The judge's own rate corrected by error rates from elsewhere; as it is where they are borderline.
+fn transported(raw: RateEstimate, rates: &ErrorRates, level: Level) -> Result<CorrectedRate> {
+    let items = raw.n_eff.unwrap_or(0.0);
+    let counts = Transported {
+        judge_positive: raw.estimate.unwrap_or(0.0) * items,
+        items,
+        true_positive: rates.true_positive,
+        positives: rates.positives,
+        true_negative: rates.true_negative,
+        negatives: rates.negatives,
+    };
+    let found = lang_reiczigel_checked(&counts, level)?.rate;
+    let borderline = found.notices.iter().find(|n| n.code == BORDERLINE);
+    match borderline.cloned() {
+        Some(notice) => Ok(uncorrected(raw, vec![notice])),
+        None => Ok(found),
+    }
+}
+
+/// The judge's own value, said to be that.
+fn uncorrected(raw: RateEstimate, mut notices: Vec<Notice>) -> CorrectedRate {
+    notices.push(Notice::code("not_corrected"));
+    CorrectedRate {
+        method: raw.method,
+        estimate: raw.estimate,
+        lower: raw.lower,
+        upper: raw.upper,
+        level: raw.level,
+        status: raw.status,
+        reason: raw.reason,
+        notices,
+    }
+}
+
+/// Nothing is known of what people would say.
+fn unknown(raw: &RateEstimate, reason: &'static str) -> CorrectedRate {
+    CorrectedRate {
+        method: raw.method,
+        estimate: None,
+        lower: Some(0.0),
+        upper: Some(1.0),
+        level: raw.level,
+        status: Status::NotIdentified,
+        reason: Some(reason),
+        notices: vec![],
     }
 }
 
@@ -82,7 +133,7 @@ fn raw(
     tasks: &[usize],
     clusters: Option<&[u32]>,
     level: Level,
-) -> Result<crate::stats::clustered::RateEstimate> {
+) -> Result<RateEstimate> {
     let scores: Vec<TaskScore> = tasks
         .iter()
         .map(|&t| TaskScore {

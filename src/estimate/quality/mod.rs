@@ -5,7 +5,7 @@ mod corrected;
 mod few;
 
 pub use cells::{JudgedTrial, QualityCells};
-pub(crate) use corrected::corrected;
+pub(crate) use corrected::{BORDERLINE, corrected};
 pub(crate) use few::FEWEST_LABELLED_TRIALS;
 
 use super::segments::Segment;
@@ -63,6 +63,29 @@ pub(super) fn quality(
     Ok(rows)
 }
 
+/// The value if every trial without a verdict were the worst, or the best, that the scale knows: moved by
+/// all of the weight that is missing. None where nothing is missing or there is no value.
+fn bounds(
+    context: &Context,
+    cells: &QualityCells,
+    segment: &Segment,
+    value: Option<f64>,
+) -> Option<[f64; 2]> {
+    let lost = |t: usize| match cells.started[t] {
+        0 => 0.0,
+        started => f64::from(cells.missing[t]) / f64::from(started),
+    };
+    let weights = context.planned_weights(&segment.tasks);
+    let missing: f64 = segment
+        .tasks
+        .iter()
+        .zip(&weights)
+        .map(|(&t, w)| w * lost(t))
+        .sum();
+    let value = value.filter(|_| missing > 0.0)?;
+    Some([(value - missing).max(0.0), (value + missing).min(1.0)])
+}
+
 /// Every verdict was lost, which is as undecidable as the loss of some.
 fn lost(context: &Context, arm: usize, metric: &str, segment: &Segment) -> EstimateRow {
     EstimateRow {
@@ -101,6 +124,7 @@ fn row(
     let judged = |t: &&usize| !cells.judged[**t].is_empty();
     row.tasks = segment.tasks.iter().filter(judged).count() as u64;
     row.trials = cells.trials(&segment.tasks);
+    row.bounds = bounds(context, cells, segment, found.estimate);
     row.status = crate::estimate::status(found.status);
     row.reason = found.reason.map(str::to_owned);
     row.calibration = standing.certificate.clone();
@@ -109,11 +133,10 @@ fn row(
         row.notices.push("rescaled_to_unit".to_owned());
     }
     // Step order of METHODS 6.4: what is missing, what is not identified, then the certificate.
-    if let Some(why) = standing
-        .state
-        .objection()
-        .filter(|_| found.status > Status::NotIdentified)
-    {
+    let borderline = found.notices.iter().any(|n| n.code == BORDERLINE);
+    let objection = standing.state.objection();
+    let objection = objection.or(borderline.then_some(BORDERLINE));
+    if let Some(why) = objection.filter(|_| found.status > Status::NotIdentified) {
         row.status = EstimateStatus::Uncalibrated;
         row.reason = Some(why.to_owned());
     }

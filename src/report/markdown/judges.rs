@@ -42,6 +42,7 @@ fn plain(row: &JudgeDisagreementRow) -> JudgeDisagreementRow {
         "judge_vs_grader" => "a judge and the grader",
         "judge_vs_judge" => "two judges",
         "judge_vs_itself" => "a judge and itself",
+        "rater_vs_rater" => "two people",
         "judge_vs_order" => "a judge and itself in the other order",
         other => other,
     };

@@ -188,6 +188,19 @@ const REASONS: &[(&str, &str)] = &[
         "fewer than 50 labels of one kind, good or bad, stand behind the judge's error rates",
     ),
     (
+        "no_labels_of_this_run",
+        "no error rates of a judge correct a mean of scores: it needs labels of people on trials of this run",
+    ),
+    (
+        "no_labels_of_this_arm",
+        "the certificate's labels are of other arms, and a judge's errors differ by arm",
+    ),
+    ("no_error_rates", "the certificate holds no error rates"),
+    (
+        "borderline",
+        "labels like those behind the certificate would often refuse the judge",
+    ),
+    (
         "judge_near_chance",
         "the judge is too close to chance for its errors to be corrected",
     ),
