@@ -127,10 +127,11 @@ impl Asking<'_> {
         }
         let unusable: u64 = tally.unusable.values().sum();
         talk(&format!(
-            "{}: {} questions, {} kept from before, {} calls, {unusable} unusable answers",
+            "{}: {} questions, {} kept from before,{} {} calls, {unusable} unusable answers",
             judge.key(),
             tally.questions,
             tally.kept,
+            tally.same_in_words(),
             tally.calls
         ));
         tally.examples.iter().for_each(|example| talk(example));
