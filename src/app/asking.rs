@@ -279,6 +279,7 @@ pub fn ask(
                 ));
             }
             desk.note(request, Some(answered))?;
+            desk.stop_at(asked.max_cost)?;
         }
         let questions = all.map(|(request, source)| async move {
             let answered = match source {
@@ -291,12 +292,7 @@ pub fn ask(
         let mut answers = futures_util::stream::iter(questions).buffered(asked.concurrency.max(1));
         while let Some((request, answered)) = answers.next().await {
             desk.note(request, answered)?;
-            let tally = &desk.tally;
-            if let Some(most) = asked.max_cost.filter(|most| tally.cost_usd >= *most) {
-                let error = format!("--max-cost {most} is used up after {} calls", tally.calls);
-                return Err(Error::refused(error)
-                    .hint("no verdict was stored; the replies are kept, so that the same command goes on from there"));
-            }
+            desk.stop_at(asked.max_cost)?;
         }
         Ok(())
     })?;
@@ -344,6 +340,16 @@ impl Desk<'_> {
         }
         self.verdicts.push(verdict);
         Ok(())
+    }
+
+    /// Stops once the cost is used up.
+    fn stop_at(&self, max_cost: Option<f64>) -> Result<()> {
+        let Some(most) = max_cost.filter(|most| self.tally.cost_usd >= *most) else {
+            return Ok(());
+        };
+        let calls = self.tally.calls;
+        let error = format!("--max-cost {most} is used up after {calls} calls");
+        Err(Error::stopped(error).hint("no verdict was stored; the replies are kept, so that the same command goes on from there"))
     }
 
     fn count(&mut self, answered: &Answered, same: bool) {

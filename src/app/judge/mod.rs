@@ -1,5 +1,6 @@
 //! `assize judge RUN`: recorded verdicts, labels and a certificate become part of a run.
 
+mod replaced;
 mod sheet;
 mod standing;
 
@@ -16,6 +17,7 @@ use crate::model::calibration::Calibration;
 use crate::model::label::{Label, Scale, ScaleKind};
 use crate::model::verdict::Verdict;
 use crate::store::{CertificateInput, JudgeInput, PairsInput, PutJudged, RunStore};
+pub(super) use replaced::{Given, say_replaced};
 pub(super) use sheet::{filled, labels_of_run};
 pub(super) use standing::say_certificate;
 
@@ -148,6 +150,8 @@ fn on_pairs(
         let (judge, pin) = (JudgeId::new(name.as_str()), one_pin(command, name, &own)?);
         let given = command.certificate.as_deref().zip(certificate);
         say_certificate(&store, &judge, given, pin.as_deref(), talk)?;
+        let replacing = labels.as_deref().map_or(Given::None, Given::Pairs);
+        say_replaced(&store, &judge, pin.as_deref(), replacing, talk)?;
         let stored = store.put_pairs(&PairsInput {
             judge: &judge,
             scale: &scale,
@@ -274,6 +278,8 @@ fn put(
     let pin = one_pin(command, name, verdicts)?;
     let given = command.certificate.as_deref().zip(certificate);
     say_certificate(store, &judge, given, pin.as_deref(), talk)?;
+    let replacing = labels.map_or(Given::None, Given::Trials);
+    say_replaced(store, &judge, pin.as_deref(), replacing, talk)?;
     let lost = lost(verdicts);
     let notices: Vec<Notice> = lost.into_iter().collect();
     notices
