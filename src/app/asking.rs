@@ -1,6 +1,6 @@
 //! Judges that are asked now: requests out over the network, replies in, verdicts read strictly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::StreamExt;
 use serde::Serialize;
@@ -45,6 +45,8 @@ pub struct Tally {
     pub questions: u64,
     /// Of these answered from what was kept.
     pub kept: u64,
+    /// Of these answered by the reply to an equal question that was asked in the same execution.
+    pub same: u64,
     /// Calls of a model, questions that were asked again included.
     pub calls: u64,
     /// Cost in US dollars, where prices are declared.
@@ -62,6 +64,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// How many questions equal one that was asked now, for a list of counts; empty where none does.
+    pub fn same_in_words(&self) -> String {
+        match self.same {
+            0 => String::new(),
+            same => format!(" {same} equal to one that was asked,"),
+        }
+    }
+
     /// Says that replies named no model, as they may be anybody's; `None` where all did.
     pub fn unverified(&self) -> Option<String> {
         let (unnamed, asked) = (self.model_unverified, self.questions);
@@ -129,20 +139,31 @@ fn client(judge: &Judge, keys: &Keys, secrets: &mut Vec<String>) -> Result<Clien
     http_client(&format!("judge `{}`", judge.key()), &arm, keys, secrets)
 }
 
-/// A reply that was kept.
-#[derive(Default)]
-struct Kept {
-    text: String,
-    unnamed: bool,
+/// Where the answer to a question comes from.
+enum Source {
+    /// It was kept before.
+    Kept(Answered),
+    /// It is asked.
+    Ask,
+    /// An equal question comes before it and is asked: two trials that look the same to the judge are one.
+    Same,
 }
 
-impl Kept {
-    fn of(replies: &Replies, request: &JudgeRequest) -> Option<Self> {
-        let key = request.cache_key().as_str();
-        Some(Self {
-            text: replies.get(key)?.to_owned(),
-            unnamed: replies.get(&unnamed(key)).is_some(),
-        })
+impl Source {
+    /// The source of each question, in their order.
+    fn of(replies: &Replies, requests: &[JudgeRequest]) -> Vec<Self> {
+        let mut asked = HashSet::new();
+        let source = |request: &JudgeRequest| {
+            let key = request.cache_key().as_str().to_owned();
+            match replies.get(&key) {
+                Some(text) => {
+                    Self::Kept(Answered::kept(text, replies.get(&unnamed(&key)).is_some()))
+                }
+                None if asked.insert(key) => Self::Ask,
+                None => Self::Same,
+            }
+        };
+        requests.iter().map(source).collect()
     }
 }
 
@@ -151,11 +172,20 @@ fn unnamed(key: &str) -> String {
     format!("model_unverified/{key}")
 }
 
+/// What a model said to a question.
+#[derive(Clone)]
+enum Said {
+    Reply(String),
+    /// No reply that counts, and why.
+    Nothing(String),
+}
+
 /// What came of one question.
+#[derive(Clone)]
 struct Answered {
-    reading: Reading,
-    /// To be kept: key and reply.
-    fresh: Option<(String, String)>,
+    said: Said,
+    /// Whether the reply is to be kept.
+    fresh: bool,
     calls: u64,
     cost_usd: f64,
     drift: bool,
@@ -168,22 +198,49 @@ struct Answered {
 }
 
 impl Answered {
-    /// A question that was answered before.
-    fn kept(session: &Session, request: &JudgeRequest, reply: &Kept) -> Self {
+    /// Nothing came yet.
+    fn nothing() -> Self {
         Self {
-            unnamed: reply.unnamed,
-            reading: session.read(request, &reply.text),
-            fresh: None,
+            said: Said::Nothing("nothing came".to_owned()),
+            fresh: false,
             calls: 0,
             cost_usd: 0.0,
             drift: false,
+            unnamed: false,
             failed: None,
             cause: None,
         }
     }
+
+    /// A question that was answered before.
+    fn kept(text: &str, unnamed: bool) -> Self {
+        Self {
+            said: Said::Reply(text.to_owned()),
+            unnamed,
+            ..Self::nothing()
+        }
+    }
+
+    /// The same for an equal question, which costs nothing.
+    fn again(&self) -> Self {
+        Self {
+            fresh: false,
+            calls: 0,
+            cost_usd: 0.0,
+            ..self.clone()
+        }
+    }
+
+    fn reading(&self, session: &Session, request: &JudgeRequest) -> Reading {
+        match &self.said {
+            Said::Reply(text) => session.read(request, text),
+            Said::Nothing(why) => session.missing(request, why),
+        }
+    }
 }
 
-/// Asks all questions, those kept aside, and reads the replies; in the order of the questions.
+/// Asks all questions, those kept aside and equal ones once, and reads the replies; in the order of the
+/// questions.
 ///
 /// # Errors
 ///
@@ -196,18 +253,20 @@ pub fn ask(
     tally: &mut Tally,
 ) -> Result<Vec<Verdict>> {
     let runtime = runtime()?;
-    let known: Vec<Option<Kept>> = requests.iter().map(|r| Kept::of(replies, r)).collect();
-    let mut verdicts = Vec::with_capacity(requests.len());
-    let first = known.iter().position(Option::is_none);
-    let first = first.unwrap_or(requests.len());
-    let mut all = requests.iter().zip(known);
-    for (request, kept) in all.by_ref().take(first) {
-        let reply = kept.unwrap_or_default();
-        verdicts.push(note(
-            Answered::kept(session, request, &reply),
-            replies,
-            tally,
-        )?);
+    let sources = Source::of(replies, requests);
+    let first = sources.iter().position(|s| matches!(s, Source::Ask));
+    let mut desk = Desk {
+        session,
+        replies,
+        tally,
+        heard: HashMap::new(),
+        verdicts: Vec::with_capacity(requests.len()),
+    };
+    let mut all = requests.iter().zip(sources);
+    for (request, source) in all.by_ref().take(first.unwrap_or(requests.len())) {
+        if let Source::Kept(reply) = source {
+            desk.note(request, Some(reply))?;
+        }
     }
     runtime.block_on(async {
         // One question goes ahead of all others, so that a judge that does not answer is found at once.
@@ -219,52 +278,90 @@ pub fn ask(
                     "no verdict was stored; what was answered before is kept and not asked again",
                 ));
             }
-            verdicts.push(note(answered, replies, tally)?);
+            desk.note(request, Some(answered))?;
+            desk.stop_at(asked.max_cost)?;
         }
-        let questions = all.map(|(request, kept)| async move {
-            match kept {
-                Some(reply) => Answered::kept(session, request, &reply),
-                None => put(session, asked, request).await,
-            }
+        let questions = all.map(|(request, source)| async move {
+            let answered = match source {
+                Source::Kept(reply) => Some(reply),
+                Source::Ask => Some(put(session, asked, request).await),
+                Source::Same => None,
+            };
+            (request, answered)
         });
         let mut answers = futures_util::stream::iter(questions).buffered(asked.concurrency.max(1));
-        while let Some(answered) = answers.next().await {
-            verdicts.push(note(answered, replies, tally)?);
-            if let Some(most) = asked.max_cost.filter(|most| tally.cost_usd >= *most) {
-                let error = format!("--max-cost {most} is used up after {} calls", tally.calls);
-                return Err(Error::refused(error)
-                    .hint("no verdict was stored; the replies are kept, so that the same command goes on from there"));
-            }
+        while let Some((request, answered)) = answers.next().await {
+            desk.note(request, answered)?;
+            desk.stop_at(asked.max_cost)?;
         }
-        Ok(verdicts)
-    })
+        Ok(())
+    })?;
+    Ok(desk.verdicts)
 }
 
-fn note(answered: Answered, replies: &mut Replies, tally: &mut Tally) -> Result<Verdict> {
-    tally.questions += 1;
-    tally.kept += u64::from(answered.calls == 0);
-    tally.calls += answered.calls;
-    tally.cost_usd += answered.cost_usd;
-    tally.drift |= answered.drift;
-    tally.model_unverified += u64::from(answered.unnamed);
-    if let Some((key, reply)) = answered.fresh {
-        if answered.unnamed {
-            replies.keep(&unnamed(&key), "")?;
+/// Where answers arrive, in the order of the questions.
+struct Desk<'a> {
+    session: &'a Session,
+    replies: &'a mut Replies,
+    tally: &'a mut Tally,
+    /// What came of the questions that were asked, for equal ones after them.
+    heard: HashMap<String, Answered>,
+    verdicts: Vec<Verdict>,
+}
+
+impl Desk<'_> {
+    /// Takes in one answer; without one, that to an equal question before it.
+    fn note(&mut self, request: &JudgeRequest, answered: Option<Answered>) -> Result<()> {
+        let key = request.cache_key().as_str();
+        let same = answered.is_none();
+        let heard = || self.heard.get(key).map(Answered::again);
+        let answered = answered.or_else(heard).unwrap_or_else(Answered::nothing);
+        self.count(&answered, same);
+        if answered.fresh
+            && let Said::Reply(reply) = &answered.said
+        {
+            if answered.unnamed {
+                self.replies.keep(&unnamed(key), "")?;
+            }
+            self.replies.keep(key, reply)?;
         }
-        replies.keep(&key, &reply)?;
-    }
-    let Reading { verdict, detail } = answered.reading;
-    if let Some(code) = verdict.answer.reason() {
-        let cause = answered.cause.unwrap_or_else(|| code.to_owned());
-        *tally.causes.entry(cause).or_default() += 1;
-        *tally.unusable.entry(code.to_owned()).or_default() += 1;
-        if tally.examples.len() < EXAMPLES {
-            tally
-                .examples
-                .push(format!("{}: {code}: {detail}", verdict.item));
+        let Reading { verdict, detail } = answered.reading(self.session, request);
+        if let Some(code) = verdict.answer.reason() {
+            let cause = answered.cause.clone().unwrap_or_else(|| code.to_owned());
+            *self.tally.causes.entry(cause).or_default() += 1;
+            *self.tally.unusable.entry(code.to_owned()).or_default() += 1;
+            if self.tally.examples.len() < EXAMPLES {
+                let example = format!("{}: {code}: {detail}", verdict.item);
+                self.tally.examples.push(example);
+            }
         }
+        if answered.calls > 0 {
+            self.heard.insert(key.to_owned(), answered);
+        }
+        self.verdicts.push(verdict);
+        Ok(())
     }
-    Ok(verdict)
+
+    /// Stops once the cost is used up.
+    fn stop_at(&self, max_cost: Option<f64>) -> Result<()> {
+        let Some(most) = max_cost.filter(|most| self.tally.cost_usd >= *most) else {
+            return Ok(());
+        };
+        let calls = self.tally.calls;
+        let error = format!("--max-cost {most} is used up after {calls} calls");
+        Err(Error::stopped(error).hint("no verdict was stored; the replies are kept, so that the same command goes on from there"))
+    }
+
+    fn count(&mut self, answered: &Answered, same: bool) {
+        let tally = &mut *self.tally;
+        tally.questions += 1;
+        tally.same += u64::from(same);
+        tally.kept += u64::from(answered.calls == 0 && !same);
+        tally.calls += answered.calls;
+        tally.cost_usd += answered.cost_usd;
+        tally.drift |= answered.drift;
+        tally.model_unverified += u64::from(answered.unnamed);
+    }
 }
 
 /// Asks one question, again if the answer cannot be used.
@@ -272,16 +369,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
     let chat: ChatRequest = request.chat();
     let client = &asked.clients[request.member()];
     let endpoint = session.endpoint(request);
-    let mut answered = Answered {
-        reading: session.missing(request, "nothing came"),
-        fresh: None,
-        calls: 0,
-        cost_usd: 0.0,
-        drift: false,
-        unnamed: false,
-        failed: None,
-        cause: None,
-    };
+    let mut answered = Answered::nothing();
     for _ in 0..=ASK_AGAIN {
         answered.calls += 1;
         let said = match client.complete(&chat, None).await {
@@ -291,7 +379,7 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
                 answered.cause = Some(failure.code.to_string());
                 let mut why = format!("{}: {}", failure.code, failure.detail);
                 crate::exec::remove_keys(&mut why, &asked.keys);
-                answered.reading = session.missing(request, &why);
+                answered.said = Said::Nothing(why.clone());
                 // Another model than the pinned one is drift, which has words of its own.
                 answered.failed = (!answered.drift).then_some(why);
                 return answered;
@@ -306,15 +394,16 @@ async fn put(session: &Session, asked: &Asked, request: &JudgeRequest) -> Answer
             answered.cause = Some(DRIFT.to_owned());
             let mut why = format!("{DRIFT}: {found} answered in place of {}", endpoint.model);
             crate::exec::remove_keys(&mut why, &asked.keys);
-            answered.reading = session.missing(request, &why);
+            answered.said = Said::Nothing(why);
             return answered;
         }
         answered.unnamed = said.model.is_none();
         let mut reply = said.text.unwrap_or_default();
         crate::exec::remove_keys(&mut reply, &asked.keys);
-        answered.reading = session.read(request, &reply);
-        if answered.reading.verdict.answer.value().is_some() {
-            answered.fresh = Some((request.cache_key().as_str().to_owned(), reply));
+        answered.said = Said::Reply(reply);
+        let reading = answered.reading(session, request);
+        if reading.verdict.answer.value().is_some() {
+            answered.fresh = true;
             return answered;
         }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Talk;
 use super::asking::Pace;
 use super::calibrate::{CalibrateCommand, check, read_labels};
-use super::judge_live::judge_items;
+use super::judge_live::{Kept, judge_items};
 use super::live::Keys;
 use crate::base::{Error, ItemId, Result};
 use crate::load::{self, ColumnMap};
@@ -42,12 +42,9 @@ pub fn recorded(
         Some(items) => items.to_path_buf(),
         None => command.labels.with_file_name("items.jsonl"),
     };
-    let out = command.out.clone().unwrap_or_else(|| {
-        command
-            .labels
-            .with_file_name("certificates")
-            .join(judge.key().as_str())
-    });
+    let certificates = command.labels.with_file_name("certificates");
+    let own = || certificates.join(judge.key().as_str());
+    let out = command.out.clone().unwrap_or_else(own);
     // Whatever is wrong with the labels is found before anybody is asked.
     command.prompt = command.prompt.or_else(|| Some(file.to_path_buf()));
     let scale = &judge.scale;
@@ -73,6 +70,7 @@ pub fn recorded(
         items: &items,
         part: &part,
         out: &out,
+        certificates: &certificates,
         pace,
         keys,
     };
@@ -108,15 +106,20 @@ struct Asking<'a> {
     /// The labelled items of the part that is looked at.
     part: &'a BTreeSet<ItemId>,
     out: &'a Path,
+    /// Folder of all certificates beside the labels.
+    certificates: &'a Path,
     pace: Pace,
     keys: &'a Keys<'a>,
 }
 
 impl Asking<'_> {
     fn ask(&self, judge: &Judge, name: &str, talk: &mut Talk) -> Result<PathBuf> {
-        let kept = self.out.join("replies.jsonl");
+        let kept = Kept {
+            file: &self.out.join("replies.jsonl"),
+            beside: self.certificates,
+        };
         let (verdicts, tally) =
-            judge_items(judge, self.items, self.part, &kept, self.pace, self.keys)?;
+            judge_items(judge, self.items, self.part, kept, self.pace, self.keys)?;
         if tally.drift {
             let error = format!(
                 "{}: a reply came from another model than the pinned one",
@@ -127,10 +130,11 @@ impl Asking<'_> {
         }
         let unusable: u64 = tally.unusable.values().sum();
         talk(&format!(
-            "{}: {} questions, {} kept from before, {} calls, {unusable} unusable answers",
+            "{}: {} questions, {} kept from before,{} {} calls, {unusable} unusable answers",
             judge.key(),
             tally.questions,
             tally.kept,
+            tally.same_in_words(),
             tally.calls
         ));
         tally.examples.iter().for_each(|example| talk(example));

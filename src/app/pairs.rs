@@ -15,9 +15,6 @@ use crate::model::verdict::Verdict;
 use crate::report::csv::formula_unsafe;
 use crate::store::RunStore;
 
-/// What raters of a sheet of pairs answer.
-pub(super) const SLOTS: [&str; 3] = ["first", "second", "tie"];
-
 /// Problems that are listed.
 const LISTED: usize = 20;
 
@@ -99,8 +96,9 @@ impl RunPairs {
         Ok(answers)
     }
 
-    /// Reads labels of pairs: a filled sheet with its `key.csv` beside it, whose answers name slots, or a
-    /// file whose items are pairs and whose answers are levels of the judge's scale.
+    /// Reads labels of pairs: a filled sheet with its `key.csv` beside it, or a file whose items are pairs.
+    /// Answers are `first`, `second` or a tie, or the levels of the judge's scale, whose first is the output
+    /// that the rater saw first.
     ///
     /// # Errors
     ///
@@ -113,15 +111,11 @@ impl RunPairs {
         talk: &mut Talk,
     ) -> Result<Vec<PairLabel>> {
         let key = load::pair_key(file)?;
-        let levels = match key {
-            Some(_) => SLOTS.map(str::to_owned).to_vec(),
-            None => scale.levels.clone(),
-        };
         let options = LabelOptions {
             map: ColumnMap::parse(map, &LABEL_KEYS, &["label."])?,
             scale: ScaleChoice {
                 kind: Some(ScaleKind::Pairwise),
-                levels,
+                levels: scale.levels.clone(),
                 positive: None,
             },
             prompt: None,

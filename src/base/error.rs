@@ -13,6 +13,8 @@ pub enum ErrorKind {
     Input,
     /// A check that refused or found a mismatch: exit code 1.
     Refused,
+    /// Work that a limit of the user stopped before anything could be decided: exit code 3.
+    Stopped,
     /// Our own trouble with files, disk or locks: exit code 4.
     Io,
 }
@@ -23,6 +25,7 @@ impl ErrorKind {
         match self {
             Self::Refused => 1,
             Self::Input => 2,
+            Self::Stopped => 3,
             Self::Io => 4,
         }
     }
@@ -73,6 +76,11 @@ impl Error {
     /// A check that refused (exit code 1).
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Refused, message)
+    }
+
+    /// Work that a limit of the user stopped (exit code 3).
+    pub fn stopped(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Stopped, message)
     }
 
     /// Our own trouble with files, disk or locks (exit code 4).

@@ -103,11 +103,11 @@ pub enum Command {
     Plan(PlanArgs),
     /// Serve a script as a model endpoint (OpenAI's and Anthropic's protocols) until Ctrl-C
     Endpoint(super::endpoint::EndpointArgs),
-    /// Put recorded verdicts, labels and a certificate into a run, for quality in its report
+    /// Ask a judge about the trials of a run (--judge FILE), or put recorded verdicts into it (--verdicts FILE); with labels and a certificate, for quality in its report
     Judge(JudgeArgs),
     /// Draw trials of a run for people to label: a blinded sheet
     LabelSample(LabelSampleArgs),
-    /// Examine a judge against people's labels by recorded verdicts, and certify it; exits 1 if it is refused
+    /// Examine a judge against people's labels, asked now (JUDGE.yaml) or by recorded verdicts (--verdicts), and certify it; exits 1 if it is refused
     Calibrate(Box<CalibrateArgs>),
     /// Calculate statistics: a JSON array of {id, method, params, input} in, {id, result} out
     #[command(args_conflicts_with_subcommands = true)]

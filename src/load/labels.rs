@@ -1,6 +1,7 @@
 //! Labels of people: CSV or JSON Lines, checked as a whole.
 
 mod checks;
+mod off_scale;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,9 @@ use crate::base::{ArmId, Digest, Error, ItemId, Notice, Result, TaskId};
 use crate::load::nearest;
 use crate::model::label::{Label, LabelSet, Split, binary_word, raters_disagree};
 use checks::{blanks, check_items, check_repeats, merged_cases};
+use crate::model::label::{Label, LabelSet, Split, binary_word};
+use checks::{blanks, check_items, check_repeats, disagreements, merged_cases};
+use off_scale::{off_scale_problems, slot};
 
 /// The keys of a label file; `label.RATER` maps a wide table with one column per rater.
 pub const LABEL_KEYS: [&str; 12] = [
@@ -78,15 +82,16 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
     let answers = || reading.rows.iter().map(|r| r.answer.as_str());
     let scale = options.scale.settle(answers())?;
     let cases = merged_cases(&scale, answers());
-    let mut labels = vec![];
+    let (mut labels, mut off_scale) = (vec![], BTreeMap::<String, Vec<u64>>::new());
     for raw in std::mem::take(&mut reading.rows) {
-        let Some(answer) = scale.code(&raw.answer) else {
-            let known = scale.levels.iter().map(String::as_str);
-            let hint = nearest::hint(&raw.answer, known, "levels");
-            let message = format!("label `{}` is not on the scale", raw.answer);
-            reading
-                .problems
-                .push(Error::input(message).at(file, raw.label.line).hint(hint));
+        let Some(answer) = scale
+            .code(&raw.answer)
+            .or_else(|| slot(&scale, &raw.answer))
+        else {
+            off_scale
+                .entry(raw.answer)
+                .or_default()
+                .push(raw.label.line);
             continue;
         };
         labels.push(Label {
@@ -94,6 +99,9 @@ pub fn labels(file: &Path, options: &LabelOptions) -> Result<LabelSet> {
             ..raw.label
         });
     }
+    reading
+        .problems
+        .extend(off_scale_problems(file, &scale, &off_scale));
     check_repeats(file, &labels, &mut reading.problems);
     check_items(file, &labels, &mut reading.problems);
     let mut notices: Vec<Notice> = unread.into_iter().chain(cases).collect();

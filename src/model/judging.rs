@@ -86,6 +86,15 @@ pub struct CanaryRow {
     pub unusable: u64,
     /// Those with another answer than when the judge was examined.
     pub changed: u64,
+    /// The least number of changed answers that is a shift; null where none is, or in older runs.
+    #[serde(default)]
+    pub shift_from: Option<u64>,
+    /// Those whose answer agrees with people now; null in older runs.
+    #[serde(default)]
+    pub agree: Option<u64>,
+    /// The least number of agreeing answers that is no shift; null in older runs.
+    #[serde(default)]
+    pub agree_least: Option<u64>,
 }
 
 /// Guesses whose output the judge saw.

@@ -86,6 +86,16 @@ impl FileFolder {
         })
     }
 
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The text of a file of the folder; `None` where there is none that can be read.
+    pub fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path.join(name)).ok()
+    }
+
     /// Writes one file through a buffer; a reader sees the old or the new content.
     ///
     /// # Errors

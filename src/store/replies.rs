@@ -68,6 +68,27 @@ impl Replies {
         })
     }
 
+    /// Knows also the replies of `replies.jsonl` in the folders of this folder, which may be absent. Replies
+    /// are known by the pin and by all that was asked, so that it matters not who kept them; those of the
+    /// own file come first, then those of the folders by name.
+    pub fn know_those_in(&mut self, folders: &Path) {
+        let entries = fs::read_dir(folders).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|e| e.path().join("replies.jsonl")).collect();
+        files.sort();
+        for file in files {
+            let text = fs::read(file).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            // Whether a reply named its model is a line of its own, so that a file is taken as a whole.
+            let lines: Vec<Line> = text
+                .lines()
+                .filter_map(|l| serde_json::from_str(l).ok())
+                .filter(|line: &Line| !self.known.contains_key(&line.key))
+                .collect();
+            self.known
+                .extend(lines.into_iter().map(|line| (line.key, line.reply)));
+        }
+    }
+
     /// The reply that was kept.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.known.get(key).map(String::as_str)

@@ -1,6 +1,7 @@
 //! `assize judge RUN`: recorded verdicts, labels and a certificate become part of a run.
 
 mod labelling;
+mod replaced;
 mod sheet;
 mod standing;
 
@@ -18,6 +19,7 @@ use crate::model::label::{Label, Scale, ScaleKind};
 use crate::model::verdict::{Verdict, unusable};
 use crate::store::{CertificateInput, JudgeInput, PairsInput, PutJudged, RunStore};
 pub(super) use labelling::Labelling;
+pub(super) use replaced::{Given, say_replaced};
 pub(super) use sheet::{filled, labels_of_run, nothing_labelled};
 pub(super) use standing::say_certificate;
 
@@ -151,6 +153,8 @@ fn on_pairs(
         let (judge, pin) = (JudgeId::new(name.as_str()), one_pin(command, name, &own)?);
         let given = command.certificate.as_deref().zip(certificate);
         say_certificate(&store, &judge, given, pin.as_deref(), talk)?;
+        let replacing = labels.as_deref().map_or(Given::None, Given::Pairs);
+        say_replaced(&store, &judge, pin.as_deref(), replacing, talk)?;
         let stored = store.put_pairs(&PairsInput {
             judge: &judge,
             scale: &scale,
@@ -286,6 +290,8 @@ fn put(
     let pin = one_pin(command, name, verdicts)?;
     let given = command.certificate.as_deref().zip(certificate);
     say_certificate(store, &judge, given, pin.as_deref(), talk)?;
+    let replacing = labels.map_or(Given::None, Given::Trials);
+    say_replaced(store, &judge, pin.as_deref(), replacing, talk)?;
     let lost = lost(verdicts, scale);
     let notices: Vec<Notice> = lost.into_iter().collect();
     notices

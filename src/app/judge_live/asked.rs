@@ -16,6 +16,15 @@ pub(super) fn asked(
 ) -> AskedJudge {
     let canary = found.canary.as_ref();
     let own = |notice: &&Notice| notice.code == "judges_own_model";
+    // Where nobody was asked now, what asking took is what it took the earlier call.
+    let idle = found.asking.calls == 0;
+    let earlier = before
+        .as_ref()
+        .filter(|before| idle && before.pin == found.pin);
+    let (calls, audit) = (
+        earlier.map_or(found.asking.calls, |before| before.calls),
+        earlier.and_then(|before| before.audit.clone()),
+    );
     let kept = before.filter(|_| *certificate == CertificateInput::Keep);
     AskedJudge {
         pin: found.pin.clone(),
@@ -37,17 +46,24 @@ pub(super) fn asked(
                 items: result.items,
                 unusable: result.unusable,
                 changed: result.changed,
+                shift_from: result.shift_from,
+                agree: Some(result.agree),
+                agree_least: Some(result.agree_least),
             })
             .or_else(|| kept.and_then(|k| k.canary)),
-        audit: found.audit.as_ref().map(|test| AuditRow {
-            guesses: test.guesses,
-            right: test.right,
-            accuracy: test.accuracy,
-            low: test.low,
-            high: test.high,
-            chance: test.chance,
-            told_apart: test.told_apart,
-        }),
+        audit: found
+            .audit
+            .as_ref()
+            .map(|test| AuditRow {
+                guesses: test.guesses,
+                right: test.right,
+                accuracy: test.accuracy,
+                low: test.low,
+                high: test.high,
+                chance: test.chance,
+                told_apart: test.told_apart,
+            })
+            .or(audit),
         hidden: found
             .hidden
             .iter()
@@ -55,7 +71,7 @@ pub(super) fn asked(
             .collect(),
         injections: found.injections_in_all,
         questions: found.asking.questions,
-        calls: found.asking.calls,
+        calls,
         unusable: found.asking.causes.clone(),
     }
 }

@@ -8,7 +8,7 @@ use super::items::of_items;
 use super::work::Work;
 use crate::app::asking::{Tally, ask};
 use crate::base::{Error, ErrorKind, ItemId, Observation, Result, Seed};
-use crate::judge::canary::{self, CanaryResult, Rejudged};
+use crate::judge::canary::{self, CanaryResult, Examined, Expected, Rejudged};
 use crate::judge::pairwise::both_orders;
 use crate::load::{self, ColumnMap, LABEL_KEYS, LabelOptions, LabelledItem, ScaleChoice};
 use crate::model::calibration::Calibration;
@@ -18,7 +18,7 @@ use crate::model::verdict::Verdict;
 use crate::store::{CertificateInput, Replies};
 
 /// Labelled items that are judged again in a run.
-const CANARIES: usize = 20;
+const CANARIES: usize = 40;
 
 /// What another model's reply means.
 const DRIFTED: &str =
@@ -44,7 +44,7 @@ impl Work<'_> {
             None => {
                 self.say(
                     "canary_missing",
-                    "no labelled items were judged again, so nobody knows whether the judge still is the one that was examined: the certificate does not hold for this run; name its labels with `--canary`",
+                    "no labelled items were judged again, so nobody knows whether the judge still is the one that was examined: the certificate does not hold for this run; judge again with `--judge FILE --certificate FILE --canary LABELS`, LABELS being those of the certificate",
                 );
                 return Ok(CertificateInput::Withdraw);
             }
@@ -77,7 +77,7 @@ impl Work<'_> {
         }
         self.say(
             "canary_missing",
-            "the run held a certificate, and the judge was asked anew without a canary: the certificate does not hold for this run; give `--certificate` and `--canary` again",
+            "the run held a certificate, and the judge was asked anew without a canary: the certificate does not hold for this run; judge again with `--judge FILE --certificate FILE --canary LABELS`, as its certificate is read anew with its labels",
         );
         CertificateInput::Withdraw
     }
@@ -107,10 +107,17 @@ impl Work<'_> {
             u32::try_from(at).ok()
         };
         let first = |v: &&Verdict| v.repeat == 0;
-        let before: BTreeMap<ItemId, u32> = before
+        let mut answers: BTreeMap<ItemId, BTreeMap<u32, u32>> = BTreeMap::new();
+        for verdict in &before {
+            if let Some(answer) = code(&verdict.answer) {
+                let of = answers.entry(verdict.item.clone()).or_default();
+                of.insert(verdict.repeat, answer);
+            }
+        }
+        answers.retain(|_, repeats| repeats.contains_key(&0));
+        let before: BTreeMap<ItemId, u32> = answers
             .iter()
-            .filter(first)
-            .filter_map(|v| Some((v.item.clone(), code(&v.answer)?)))
+            .filter_map(|(item, repeats)| Some((item.clone(), *repeats.get(&0)?)))
             .collect();
         let truth: BTreeMap<ItemId, u32> = set
             .labels
@@ -118,6 +125,12 @@ impl Work<'_> {
             .filter(|l| before.contains_key(&l.item))
             .map(|l| (l.item.clone(), l.answer))
             .collect();
+        let examined = truth.iter().filter_map(|(item, label)| {
+            let answers = answers.get(item)?.values().copied().collect();
+            let label = *label;
+            Some(Examined { label, answers })
+        });
+        let expected = Expected::of(&examined.collect::<Vec<_>>());
         let drawn = canary::draw(&truth, CANARIES, Seed(0));
         let items = load::items(&labels.with_file_name("items.jsonl"))?;
         let chosen: Vec<&LabelledItem> = items.iter().filter(|i| drawn.contains(&i.id)).collect();
@@ -158,7 +171,7 @@ impl Work<'_> {
                 })
             })
             .collect();
-        Ok(canary::examine(&judge.scale, &rejudged))
+        Ok(canary::examine(&judge.scale, &expected, &rejudged))
     }
 }
 

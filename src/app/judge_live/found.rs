@@ -120,10 +120,11 @@ pub(super) fn said(found: &LiveJudged, file: &Path) -> String {
     let asking = &found.asking;
     let unusable: u64 = asking.unusable.values().sum();
     let mut text = format!(
-        "{}: {} questions, {} kept from before, {} calls, {unusable} unusable answers, {} texts that speak to the judge; see {}",
+        "{}: {} questions, {} kept from before,{} {} calls, {unusable} unusable answers, {} texts that speak to the judge; see {}",
         found.judge,
         asking.questions,
         asking.kept,
+        asking.same_in_words(),
         asking.calls,
         found.injections_in_all,
         file.display()

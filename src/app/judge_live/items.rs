@@ -12,6 +12,15 @@ use crate::model::judge::Judge;
 use crate::model::verdict::Verdict;
 use crate::store::Replies;
 
+/// Where replies are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    /// File of this examination.
+    pub file: &'a Path,
+    /// Folder of the folders of other examinations, whose replies are not paid for again.
+    pub beside: &'a Path,
+}
+
 /// Asks a judge about those items of a labelled set that are in `part`; the verdicts with what asking
 /// cost.
 ///
@@ -22,7 +31,7 @@ pub fn judge_items(
     judge: &Judge,
     items: &Path,
     part: &BTreeSet<ItemId>,
-    kept: &Path,
+    kept: Kept,
     pace: Pace,
     keys: &Keys,
 ) -> Result<(Vec<Verdict>, Tally)> {
@@ -39,7 +48,8 @@ pub fn judge_items(
         );
     }
     let requests = of_items(&session, &all)?;
-    let mut replies = Replies::open(kept)?;
+    let mut replies = Replies::open(kept.file)?;
+    replies.know_those_in(kept.beside);
     let mut tally = Tally::default();
     let verdicts = ask(&session, &asked, &requests, &mut replies, &mut tally)?;
     Ok((session.verdicts(&verdicts), tally))

@@ -2,6 +2,7 @@
 
 mod asked;
 mod certificate;
+mod earlier;
 mod found;
 mod items;
 mod work;
@@ -9,11 +10,11 @@ mod work;
 use std::path::PathBuf;
 
 pub use found::{LiveJudged, Pairs, Spoken};
-pub use items::judge_items;
+pub use items::{Kept, judge_items};
 
 use super::Talk;
 use super::asking::{Pace, ready};
-use super::judge::{labels_of_run, say_certificate};
+use super::judge::{Given as Replacing, labels_of_run, say_certificate, say_replaced};
 use super::live::Keys;
 use super::pairs::RunPairs;
 use crate::base::{Error, Notice, Result, Seed};
@@ -101,8 +102,15 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
         .asked()?
         .into_iter()
         .find(|(name, _)| *name == judge.key());
+    let stays = certificate == CertificateInput::Keep;
     let kept = asked::asked(&session, &found, &certificate, before.map(|(_, kept)| kept));
     found.notices.extend(asked::lost(&found));
+    let replacing = match (&labels.trials, &labels.pairs) {
+        (Some(set), _) => Replacing::Trials(&set.labels),
+        (None, Some(pairs)) => Replacing::Pairs(pairs),
+        (None, None) => Replacing::None,
+    };
+    say_replaced(&store, &judge.key(), pin, replacing, talk)?;
     if judge.is_pairwise() {
         let own = session.verdicts(&verdicts);
         let (pairs, stored) = put_pairs(
@@ -124,9 +132,18 @@ pub fn judge(command: &LiveJudgeCommand, keys: &Keys, talk: &mut Talk) -> Result
     }
     store.put_asked(&judge.key(), Some(&kept))?;
     let name = format!("{}.json", judge.key());
-    let text = serde_json::to_string_pretty(&found).map_err(|e| Error::io(e.to_string()))?;
-    FileFolder::create(&folder)?.write(&name, |out| writeln!(out, "{text}"))?;
-    talk(&said(&found, &folder.join(name)));
+    let folder = FileFolder::create(&folder)?;
+    let page = serde_json::to_value(&found).map_err(|e| Error::io(e.to_string()))?;
+    let (page, earlier) = earlier::with(page, folder.read(&name).as_deref(), stays);
+    let text = serde_json::to_string_pretty(&page).map_err(|e| Error::io(e.to_string()))?;
+    folder.write(&name, |out| writeln!(out, "{text}"))?;
+    talk(&said(&found, &folder.path().join(&name)));
+    if !earlier.is_empty() {
+        talk(&format!(
+            "{name}: {} stay those of an earlier call",
+            earlier.join(", ")
+        ));
+    }
     Ok(found)
 }
 

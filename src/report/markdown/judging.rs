@@ -166,9 +166,20 @@ fn canary(asked: &AskedJudge) -> String {
             items,
             unusable,
             changed,
-        }) => format!(
-            "of {items} labelled items judged again, {changed} got another answer and {unusable} none{why}"
-        ),
+            shift_from,
+            agree,
+            agree_least,
+        }) => {
+            let from = shift_from.map_or(String::new(), |n| format!(" (a shift from {n} on)"));
+            let agree = agree
+                .zip(*agree_least)
+                .map_or(String::new(), |(agree, least)| {
+                    format!("; {agree} agree with people (a shift below {least})")
+                });
+            format!(
+                "of {items} labelled items judged again, {changed} got another answer{from} and {unusable} none{agree}{why}"
+            )
+        }
     }
 }
 
@@ -255,6 +266,9 @@ mod tests {
                 items: 20,
                 unusable: 1,
                 changed: 15,
+                shift_from: Some(7),
+                agree: Some(4),
+                agree_least: Some(14),
             }),
             audit: Some(AuditRow {
                 guesses: 0,
@@ -276,7 +290,7 @@ mod tests {
             "pin 0123456789ab; another model than the pinned one answered",
             "unusable answers: 3 unauthorized",
             "labelled trials: 12 in gpt-4o",
-            "of 20 labelled items judged again, 15 got another answer and 1 none",
+            "of 20 labelled items judged again, 15 got another answer (a shift from 7 on) and 1 none; 4 agree with people (a shift below 14)",
             "7 in gpt-4o",
             "no usable guess, so nothing was tested",
             "2; suspected injections",

@@ -50,6 +50,9 @@ fn a_certificate_has_the_pin_and_a_second_call_asks_nobody() {
         "calibrate new.yaml --labels gold/labels.csv --against old.yaml",
     );
     assert_eq!(recorded(&place, "asked.jsonl").len(), 240);
+    // What one examination paid for, the other's does not pay again: here the old version's own.
+    place.assize("calibrate old.yaml --labels gold/labels.csv");
+    assert_eq!(recorded(&place, "asked.jsonl").len(), 240);
     let certificate = json_of(&place, &format!("{folder}/calibration.json"));
     let against = &certificate["against"];
     assert_eq!(against["items"], 120);

@@ -43,7 +43,9 @@ fn mostly_better(arm: &str, i: usize) -> String {
 fn certify(place: &Place) {
     let (mut labels, mut lines) = ("item,rater,label\n".to_owned(), String::new());
     for i in 0..120 {
-        let (worth, label) = [([5, 3], "A"), ([2, 4], "B")][i % 2];
+        let (worth, names) = [([5, 3], ["A", "first"]), ([2, 4], ["output_2", "B"])][i % 2];
+        // Levels of the scale and places say the same.
+        let label = names[i / 2 % 2];
         labels.push_str(&format!("p{i},ann,{label}\n"));
         let of = |n: i32| format!("answer to {i}, worth: {n}");
         let outputs = (of(worth[0]), of(worth[1]));
@@ -156,8 +158,8 @@ fn labels_of_pairs_decide_behind_a_certified_judge_and_its_own_preference_does_n
     let asked = || recorded(&place, "asked.jsonl").len();
     let before = asked();
     place.expect(0, &format!("judge run --judge judge.yaml {certified}"));
-    // Twenty items are judged again in both orders, and no pair is.
-    assert_eq!(asked(), before + 40);
+    // Forty items are judged again in both orders, and no pair is.
+    assert_eq!(asked(), before + 80);
     place.expect(3, "compare run");
     let report = place.report("run");
     let row = report.comparison(PREFERENCE);
@@ -292,6 +294,17 @@ fn people_who_see_it_otherwise_are_listed_blinded() {
         0,
         "judge run --judge judge.yaml --labels run/pair-labels/labels.csv",
     );
+    // A person who answers with the scale's levels says the same.
+    let places = place.read("run/pair-labels/labels.csv");
+    let levels = places
+        .replace(",first", ",A")
+        .replace(",second", ",output_2");
+    place.write("run/pair-labels/labels.csv", levels);
+    let same = place.expect(
+        0,
+        "judge run --judge judge.yaml --labels run/pair-labels/labels.csv",
+    );
+    assert!(!same.stderr.contains("replaced"), "{same:#?}");
     place.assize("compare run");
     // A judge that is always wrong loses its weight, and without a certificate labels decide nothing.
     let report = place.report("run");

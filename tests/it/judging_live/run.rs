@@ -107,6 +107,83 @@ fn quality_needs_a_certificate_that_still_holds() {
 }
 
 #[test]
+fn equal_questions_are_one_question() {
+    let place = Place::new();
+    // Twelve trials of three contents, of a judge that errs by chance.
+    talk(&place, 12, OUTCOME, |_, i| {
+        format!("answer {}, grade: good", i % 3)
+    });
+    let endpoint = Endpoint::with(
+        &place,
+        &errs(MODEL, 0.6, 0.6),
+        &["--record", "asked.jsonl"],
+        &[],
+    );
+    let price = ", price: {input_per_million: 1000, output_per_million: 1000}, concurrency: 1";
+    let file = judge(&endpoint.url(), MODEL, price).replace("[task, messages, final]", "[final]");
+    place.write("judge.yaml", file);
+    let verdicts = |place: &Place| {
+        place.assize("compare run");
+        let report = place.report("run");
+        ["quillon-prod", "challenger-b"].map(|arm| report.estimate(arm, "tone@1.rate").clone())
+    };
+
+    let stopped = place.expect(3, "judge run --judge judge.yaml --max-cost 0.000001");
+    assert!(
+        stopped.error().contains("used up after 1 calls"),
+        "{stopped:#?}"
+    );
+    let rest = place.expect(0, "judge run --judge judge.yaml");
+    let asked = recorded(&place, "asked.jsonl").len();
+    assert_eq!(asked, 3, "{rest:#?}");
+    assert!(
+        rest.stderr
+            .contains("24 questions, 8 kept from before, 14 equal to one that was asked, 2 calls"),
+        "{rest:#?}"
+    );
+    let before = verdicts(&place);
+    let again = place.expect(0, "judge run --judge judge.yaml");
+    assert!(
+        again
+            .stderr
+            .contains("24 questions, 24 kept from before, 0 calls"),
+        "{again:#?}"
+    );
+    assert_eq!(verdicts(&place), before);
+}
+
+#[test]
+fn what_is_replaced_is_said() {
+    let place = Place::new();
+    talk(&place, 12, OUTCOME, quality);
+    let endpoint = Endpoint::start(&place, &errs(MODEL, 1.0, 1.0));
+    let file = judge(&endpoint.url(), MODEL, "");
+    place.write("judge.yaml", &file);
+    place.expect(0, "judge run --judge judge.yaml");
+    place.expect(0, "label-sample run -n 6");
+    fill(&place);
+    let labelled = "judge run --judge judge.yaml --labels run/labels/labels.csv";
+    let first = place.expect(0, labelled);
+    assert!(!first.stderr.contains("replaced"), "{first:#?}");
+    let same = place.expect(0, labelled);
+    assert!(!same.stderr.contains("replaced"), "{same:#?}");
+    let labels = place.read("run/labels/labels.csv");
+    let fewer: Vec<&str> = labels.lines().take(5).collect();
+    place.write("run/labels/labels.csv", fewer.join("\n"));
+    let fewer = place.expect(0, labelled);
+    assert!(
+        fewer.stderr.contains("12 labels replaced by 4"),
+        "{fewer:#?}"
+    );
+    place.write("judge.yaml", file.replace("Polite", "Kind"));
+    let other = place.expect(0, "judge run --judge judge.yaml");
+    assert!(
+        other.stderr.contains("24 verdicts of pin ") && other.stderr.contains("are replaced"),
+        "{other:#?}"
+    );
+}
+
+#[test]
 fn a_pairwise_judge_sees_both_orders_and_flips_are_ties() {
     let place = Place::new();
     // The candidate's text is the better one on two of three tasks, and as good on the third.
@@ -230,7 +307,7 @@ fn a_panel_asks_its_members_and_is_examined_under_its_own_pin() {
     );
     assert_eq!(
         (&page["canary"]["items"], &page["canary"]["changed"]),
-        (&json!(20), &json!(0))
+        (&json!(40), &json!(0))
     );
 }
 

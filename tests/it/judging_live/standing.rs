@@ -138,7 +138,7 @@ fn what_a_certificate_means_is_said_before_anybody_is_asked() {
     let again = place.expect(0, &format!("judge run --judge judge.yaml {good}"));
     assert_eq!(
         recorded(&place, "asked.jsonl").len(),
-        before + 20,
+        before + 40,
         "{again:#?}"
     );
     let kept = place.expect(0, "judge run --judge judge.yaml");
@@ -154,14 +154,14 @@ fn what_a_certificate_means_is_said_before_anybody_is_asked() {
             &row["certificate"]["standing"],
             &row["asked"]["canary"]["items"]
         ),
-        (&json!("holds"), &json!(20)),
+        (&json!("holds"), &json!(40)),
         "{row}"
     );
     let page = place.read("run/report/report.md");
     for said in [
         "### tone@1",
         "passed, and holds for this run (120 items of gold",
-        "of 20 labelled items judged again, 0 got another answer and 0 none",
+        "of 40 labelled items judged again, 0 got another answer (a shift from 4 on) and 0 none; 40 agree with people (a shift below 37)",
         "not asked for (--audit-blinding)",
     ] {
         assert!(page.contains(said), "{said}: {page}");
@@ -173,6 +173,15 @@ fn what_a_certificate_means_is_said_before_anybody_is_asked() {
     );
     assert_eq!(csv.lines().count(), 2);
     place.expect(0, "verify run");
+    // What a call that asks nobody does not look at stays known, and is said to be from before.
+    let page = json_of(&place, "run/judging/tone@1.json");
+    assert_eq!(
+        (&page["canary"]["items"], &page["asking"]["calls"]),
+        (&json!(40), &json!(40)),
+        "{page}"
+    );
+    assert_eq!(page["earlier"], json!(["asking", "canary"]));
+    assert_eq!(row["asked"]["calls"], page["asking"]["calls"], "{row}");
     // Answers that nobody gave before have no canary beside them.
     std::fs::remove_file(place.path("run/judging/replies.jsonl")).unwrap();
     let anew = place.expect(0, "judge run --judge judge.yaml");
@@ -230,13 +239,13 @@ fn a_canary_that_nobody_can_use_withdraws_the_certificate() {
     let silent = Endpoint::with(&place, &prose(), &["--port", &port], &[]);
     let done = place.expect(0, certified);
     assert!(
-        done.stderr.contains("canary_unusable: none of 20 canaries"),
+        done.stderr.contains("canary_unusable: none of 40 canaries"),
         "{done:#?}"
     );
     assert_eq!(standing(&place), withdrawn);
     assert!(notice(&place, "canary_unusable").is_some());
     let page = json_of(&place, "run/judging/tone@1.json");
-    assert_eq!(page["canary"]["unusable"], 20, "{page}");
+    assert_eq!(page["canary"]["unusable"], 40, "{page}");
     // So does a canary that nobody answers.
     drop(silent);
     let done = place.expect(0, certified);
