@@ -14,8 +14,6 @@ use crate::base::{ArmId, Digest, Error, ItemId, Notice, Result, TaskId};
 use crate::load::nearest;
 use crate::model::label::{Label, LabelSet, Split, binary_word, raters_disagree};
 use checks::{blanks, check_items, check_repeats, merged_cases};
-use crate::model::label::{Label, LabelSet, Split, binary_word};
-use checks::{blanks, check_items, check_repeats, disagreements, merged_cases};
 use off_scale::{off_scale_problems, slot};
 
 /// The keys of a label file; `label.RATER` maps a wide table with one column per rater.

@@ -46,13 +46,7 @@ impl Replies {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(e) => return Err(file(&e, "cannot read the kept replies", path)),
         };
-        let mut known = HashMap::new();
-        for line in text.lines().filter_map(|l| serde_json::from_str(l).ok()) {
-            match line {
-                Line::Kept { key, reply } => drop(known.insert(key, reply)),
-                Line::Void { void, .. } => void.iter().for_each(|key| drop(known.remove(key))),
-            }
-        }
+        let known = standing(&text);
         let mut opened = OpenOptions::new()
             .create(true)
             .append(true)
@@ -79,13 +73,9 @@ impl Replies {
             let text = fs::read(file).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             // Whether a reply named its model is a line of its own, so that a file is taken as a whole.
-            let lines: Vec<Line> = text
-                .lines()
-                .filter_map(|l| serde_json::from_str(l).ok())
-                .filter(|line: &Line| !self.known.contains_key(&line.key))
-                .collect();
-            self.known
-                .extend(lines.into_iter().map(|line| (line.key, line.reply)));
+            let mut others = standing(&text);
+            others.retain(|key, _| !self.known.contains_key(key));
+            self.known.extend(others);
         }
     }
 
@@ -135,6 +125,18 @@ impl Replies {
         let text = serde_json::to_string(line).unwrap_or_default();
         writeln!(kept, "{text}").map_err(|e| file(&e, "cannot write", path))
     }
+}
+
+/// The replies of a file that stand, by key.
+fn standing(text: &str) -> HashMap<String, String> {
+    let mut known = HashMap::new();
+    for line in text.lines().filter_map(|l| serde_json::from_str(l).ok()) {
+        match line {
+            Line::Kept { key, reply } => drop(known.insert(key, reply)),
+            Line::Void { void, .. } => void.iter().for_each(|key| drop(known.remove(key))),
+        }
+    }
+    known
 }
 
 #[cfg(test)]
