@@ -4,6 +4,7 @@ use super::found::LiveJudged;
 use crate::app::judge::lost_in_words;
 use crate::base::Notice;
 use crate::judge::Session;
+use crate::judge::canary::CanaryResult;
 use crate::model::judging::{AskedJudge, AuditRow, CanaryRow};
 use crate::store::CertificateInput;
 
@@ -47,8 +48,8 @@ pub(super) fn asked(
                 unusable: result.unusable,
                 changed: result.changed,
                 shift_from: result.shift_from,
-                agree: Some(result.agree),
-                agree_least: Some(result.agree_least),
+                agree: usable(result).then_some(result.agree),
+                agree_least: usable(result).then_some(result.agree_least),
             })
             .or_else(|| kept.and_then(|k| k.canary)),
         audit: found
@@ -74,6 +75,11 @@ pub(super) fn asked(
         calls,
         unusable: found.asking.causes.clone(),
     }
+}
+
+/// Whether any canary can be held against people's answers.
+fn usable(result: &CanaryResult) -> bool {
+    result.unusable < result.items
 }
 
 fn models(session: &Session) -> Vec<String> {
