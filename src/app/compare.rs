@@ -1,6 +1,6 @@
 //! `assize compare`: decide from what is stored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Decided, Talk, report, suite_of_run};
 use crate::base::{Error, Result};
@@ -34,6 +34,7 @@ pub fn compare(command: &CompareCommand, talk: &mut Talk) -> Result<Decided> {
             .clone()
             .unwrap_or_else(|| command.run.join("report"));
         let done = report::write(vec![&first], &command.roles, folder, talk)?;
+        ungraded(&done, &command.run, talk);
         return decided(done);
     };
     let second = RunStore::open(run2)?;
@@ -49,6 +50,24 @@ pub fn compare(command: &CompareCommand, talk: &mut Talk) -> Result<Decided> {
         folder,
         talk,
     )?)
+}
+
+/// Trials that were stored before a run was killed, and that nobody graded since, are not measured.
+fn ungraded(done: &Decided, run: &Path, talk: &mut Talk) {
+    let report = &done.report;
+    let live = |name: &str| {
+        report
+            .arms
+            .iter()
+            .any(|arm| arm.name == name && !arm.recorded)
+    };
+    let mut estimates = report.estimates.iter();
+    if estimates.any(|e| e.reason.as_deref() == Some("not_graded") && live(e.arm.as_str())) {
+        talk(&format!(
+            "note: trials of this run are stored and not graded, so that they are not measured; go on with `assize run --resume {0}`, or grade what is there: `assize grade {0}`, then compare again",
+            run.display()
+        ));
+    }
 }
 
 /// A comparison without two arms is a mistake of the command, not a result.

@@ -188,7 +188,7 @@ fn freeze(run: &Path, named: Option<&Path>, arm: Option<&ArmId>) -> Result<Golde
     let missing = names(&|id| !held.contains(id) && !chosen.contains_key(id));
     chosen.retain(|task, _| !held.contains(task));
     let golden = FileFolder::create(&golden_folder)?;
-    let drafts = FileFolder::create(&folder.join("drafts"))?;
+    let drafts_folder = folder.join("drafts");
     let mut drafted = Vec::new();
     for (task, stored) in &chosen {
         let Some(trace) = &stored.trace else { continue };
@@ -208,8 +208,8 @@ fn freeze(run: &Path, named: Option<&Path>, arm: Option<&ArmId>) -> Result<Golde
             let text =
                 serde_json::to_string_pretty(&draft).map_err(|e| Error::io(e.to_string()))?;
             let file = format!("{name}.json");
-            drafts.write(&file, |out| writeln!(out, "{text}"))?;
-            drafted.push(folder.join("drafts").join(file));
+            FileFolder::create(&drafts_folder)?.write(&file, |out| writeln!(out, "{text}"))?;
+            drafted.push(drafts_folder.join(file));
         }
     }
     let tasks = chosen.keys().map(ToString::to_string).collect();

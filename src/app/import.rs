@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::recorded::{self, Count, Numbering, ReadOptions, Recording, read_trials};
 use super::{Talk, grade, suite_of_run};
 use crate::base::{ArmId, Digest, Error, Result, SuiteId, TaskId};
-use crate::load;
+use crate::load::{self, nearest};
 use crate::model::arm::TraceFormat;
 use crate::model::plan::{Plan, PlannedArm, PlannedTask};
 use crate::model::suite::{Suite, SuiteSpec, Task};
@@ -58,6 +58,7 @@ pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
     let mut source = source(command)?;
     let survey = survey(command, &source)?;
     source.first_index = survey.numbering.first();
+    check_roles(command, &survey)?;
     let (store, suite) = open_or_create(command, &survey)?;
     let plan = Plan {
         body: extended(command, &survey, &suite, store.plan()),
@@ -329,6 +330,33 @@ fn add_tasks(suite: &mut Suite, survey: &Survey) {
             .collect();
         suite.tasks.push(task);
     }
+}
+
+/// The roles are arms that the table brings, or that the run has; tables of one arm each (`--arm`) come
+/// one after the other.
+fn check_roles(command: &ImportCommand, survey: &Survey) -> Result<()> {
+    if command.kind != "table" || command.arm.is_some() {
+        return Ok(());
+    }
+    let mut arms: BTreeSet<ArmId> = survey.arms.keys().cloned().collect();
+    if command.run.join("plan.json").exists() {
+        let plan = RunStore::open(&command.run)?.plan();
+        arms.extend(plan.body.arms.into_iter().map(|arm| arm.id));
+    }
+    for (role, arm) in [
+        ("baseline", &command.plan.baseline),
+        ("candidate", &command.plan.candidate),
+    ] {
+        if let Some(arm) = arm.as_ref().filter(|arm| !arms.contains(*arm)) {
+            let known = arms.iter().map(ArmId::as_str);
+            return Err(Error::input(format!(
+                "the {role} `{arm}` is no arm of the table; nothing was stored"
+            ))
+            .in_file(&command.files[0])
+            .hint(nearest::hint(arm.as_str(), known, "arms")));
+        }
+    }
+    Ok(())
 }
 
 /// Arms may still come with another import, but a misspelt one never does.

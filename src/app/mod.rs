@@ -39,13 +39,14 @@ mod trials;
 pub mod validate;
 pub mod verify;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, TaskId};
 use crate::model::arm::{Arm, ArmSpec};
 use crate::model::estimate::Gate;
 use crate::model::report::Report;
-use crate::model::suite::Suite;
+use crate::model::suite::{Suite, Task};
 use crate::store::{RunStore, Source};
 
 /// Says a line to whoever watches.
@@ -87,13 +88,61 @@ fn suite_of_run(store: &RunStore, named: Option<&Path>) -> Result<Suite> {
     if suite.digest == stored.digest {
         return Ok(stored);
     }
-    Err(
-        Error::input("the suite was edited since the run was planned")
-            .in_file(folder)
-            .hint("restore the suite, or start a new run; the stored run was left as it is"),
-    )
+    Err(Error::input(format!(
+        "the suite was edited since the run was planned: {}",
+        edited(&stored, &suite)
+    ))
+    .in_file(folder)
+    .hint("restore the suite, or start a new run; the stored run was left as it is"))
 }
 pub mod coverage;
+
+/// Names at most so many edited parts of a suite.
+const MOST_NAMED: usize = 5;
+
+/// The keys and tasks in which two versions of a suite differ.
+fn edited(was: &Suite, is: &Suite) -> String {
+    let members = |suite: &Suite| match serde_json::to_value(&suite.spec) {
+        Ok(serde_json::Value::Object(members)) => members,
+        _ => Default::default(),
+    };
+    let (old, new) = (members(was), members(is));
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let keys: Vec<&String> = keys
+        .into_iter()
+        .filter(|key| old.get(*key) != new.get(*key))
+        .collect();
+    let of = |suite: &Suite| -> BTreeMap<TaskId, Task> {
+        let tasks = suite
+            .tasks
+            .iter()
+            .map(|task| (task.id.clone(), task.clone()));
+        tasks.collect()
+    };
+    let (old, new) = (of(was), of(is));
+    let ids: BTreeSet<&TaskId> = old.keys().chain(new.keys()).collect();
+    let tasks = ids
+        .into_iter()
+        .filter_map(|id| match (old.get(id), new.get(id)) {
+            (Some(was), Some(is)) if was == is => None,
+            (Some(_), Some(_)) => Some(format!("task `{id}`")),
+            (Some(_), None) => Some(format!("task `{id}` is gone")),
+            _ => Some(format!("task `{id}` is new")),
+        });
+    // What the suite expects is merged into every task.
+    let of_all = keys
+        .iter()
+        .any(|key| ["expect", "faults"].contains(&key.as_str()));
+    let mut parts: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    parts.extend(tasks.filter(|_| !of_all));
+    let more = parts.len().saturating_sub(MOST_NAMED);
+    parts.truncate(MOST_NAMED);
+    match (parts.is_empty(), more) {
+        (true, _) => "the order of its tasks".to_owned(),
+        (_, 0) => parts.join(", "),
+        _ => format!("{} and {more} more", parts.join(", ")),
+    }
+}
 
 /// The arms of a run; of imported ones only what the plan holds is known.
 fn arms_of_run(store: &RunStore) -> Result<Vec<Arm>> {

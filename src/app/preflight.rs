@@ -1,10 +1,14 @@
 //! Before anything is spent: what the run can show, what it may cost, and whether each arm answers.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use super::Talk;
 use super::live::Arms;
-use crate::base::Result;
+use crate::base::{ArmId, Result};
+use crate::exec::LiveArm;
 use crate::model::arm::Arm;
-use crate::model::chat::{CallFailure, ChatRequest, Message, TrialKey};
+use crate::model::chat::{CallFailure, ChatRequest, Completion, Message, TrialKey};
 use crate::model::plan::Plan;
 use crate::model::report::PreflightRow;
 use crate::model::suite::Suite;
@@ -24,12 +28,19 @@ const TURNS: f64 = 5.0;
 const ANSWER: f64 = 200.0;
 const LETTERS: f64 = 4.0;
 
-/// Says how large the run is, what it can show, and what it may cost.
+/// Says how large the run is, what it can show, what is stored already, and what the rest may cost;
+/// `to_run` has the trials that are missing, by arm.
 ///
 /// # Errors
 ///
 /// If the level of the analysis is not one.
-pub fn size(suite: &Suite, plan: &Plan, arms: &[Arm], talk: &mut Talk) -> Result<()> {
+pub fn size(
+    suite: &Suite,
+    plan: &Plan,
+    arms: &[Arm],
+    to_run: &BTreeMap<ArmId, u64>,
+    talk: &mut Talk,
+) -> Result<()> {
     let tasks = suite.tasks.len() as u64;
     let per_task: u64 = plan.body.arms.iter().map(|a| u64::from(a.trials)).sum();
     let each: Vec<String> = plan
@@ -49,8 +60,21 @@ pub fn size(suite: &Suite, plan: &Plan, arms: &[Arm], talk: &mut Talk) -> Result
             100.0 * ASSUMED_RATE
         ));
     }
+    let live = arms.iter().filter(|arm| to_run.contains_key(&arm.id));
+    let planned: u64 = live
+        .filter_map(|arm| plan.arm(&arm.id))
+        .map(|arm| tasks * u64::from(arm.trials))
+        .sum();
+    let missing: u64 = to_run.values().sum();
+    if missing < planned {
+        let kept = planned - missing;
+        talk(&format!(
+            "{kept} of {planned} live trials are stored and kept; {missing} are left to run, and the costs below are theirs"
+        ));
+    }
     for arm in arms.iter().filter(|a| a.is_live()) {
-        talk(&cost(suite, plan, arm));
+        let missing = to_run.get(&arm.id).copied().unwrap_or_default();
+        talk(&cost(suite, missing, arm));
     }
     Ok(())
 }
@@ -66,11 +90,10 @@ fn detectable(plan: &Plan, tasks: u64) -> Result<Option<f64>> {
     Ok(mde(tasks as f64, ASSUMED_SPREAD + noise, level, POWER))
 }
 
-fn cost(suite: &Suite, plan: &Plan, arm: &Arm) -> String {
+fn cost(suite: &Suite, trials: u64, arm: &Arm) -> String {
     let Some(price) = arm.price() else {
         return format!("{}: cost not known, no `price` is declared", arm.id);
     };
-    let trials = plan.arm(&arm.id).map_or(0, |a| a.trials);
     let letters = |value: &serde_json::Value| value.to_string().len() as f64;
     let tools = serde_json::to_value(&suite.spec.tools).unwrap_or_default();
     let has_tools = !suite.spec.tools.is_empty();
@@ -89,7 +112,7 @@ fn cost(suite: &Suite, plan: &Plan, arm: &Arm) -> String {
     format!(
         "{}: about {:.2} US dollars, if a trial takes {turns:.0} turn{} of {ANSWER:.0} tokens (assumed; `--max-cost` caps it)",
         arm.id,
-        per_pass * f64::from(trials),
+        per_pass * trials as f64 / suite.tasks.len().max(1) as f64,
         if has_tools { "s" } else { "" }
     )
 }
@@ -103,7 +126,7 @@ pub fn check(arms: &Arms, talk: &mut Talk) -> Result<Vec<PreflightRow>> {
     let runtime = super::live::runtime()?;
     let mut unanswered = Vec::new();
     for (id, arm) in arms.live.iter().filter(|(_, arm)| !arm.virtual_time) {
-        match runtime.block_on(arm.client.complete(&question(), None)) {
+        match runtime.block_on(asked(id, arm, talk)) {
             Ok(_) => talk(&format!("{id}: answers")),
             Err(CallFailure { code, detail, .. }) => {
                 talk(&format!(
@@ -122,6 +145,22 @@ pub fn check(arms: &Arms, talk: &mut Talk) -> Result<Vec<PreflightRow>> {
         talk(HINT);
     }
     Ok(unanswered)
+}
+
+/// How long an arm is waited for in silence.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Asks an arm, and says so if it takes its time.
+async fn asked(id: &ArmId, arm: &LiveArm, talk: &mut Talk<'_>) -> Result<Completion, CallFailure> {
+    let question = question();
+    let mut answer = std::pin::pin!(arm.client.complete(&question, None));
+    if let Ok(answer) = tokio::time::timeout(PATIENCE, &mut answer).await {
+        return answer;
+    }
+    talk(&format!(
+        "{id}: no answer so far; waiting for its endpoint, as long as its `timeouts` and `max_retries` in arms.yaml say"
+    ));
+    answer.await
 }
 
 /// What can be done about an arm that does not answer.

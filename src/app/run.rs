@@ -1,11 +1,12 @@
 //! `assize run`: the main job.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::live::{self, Job, Keys, LiveOptions, Watch};
 use super::{Decided, Talk, grade, preflight, recorded, report, resumed, short_form};
-use crate::base::{Error, Result};
+use crate::base::{ArmId, Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
 use crate::model::arm::Arm;
@@ -190,19 +191,22 @@ fn execute(
     let mut again = options.again.clone();
     again.push(Boundary::Cancelled);
     let stored = store.stored_trials_but(&again)?;
-    let mut missing = plan::specs(&plan, suite)
-        .filter(|spec| !stored.contains(&spec.arm, &spec.task, spec.index))
-        .peekable();
-    if missing.peek().is_none() {
+    let missing = plan::specs(&plan, suite)
+        .filter(|spec| !stored.contains(&spec.arm, &spec.task, spec.index));
+    let mut to_run: BTreeMap<ArmId, u64> = BTreeMap::new();
+    for spec in plan::specs(&plan, suite) {
+        let missing = !stored.contains(&spec.arm, &spec.task, spec.index);
+        *to_run.entry(spec.arm).or_default() += u64::from(missing);
+    }
+    if to_run.values().all(|count| *count == 0) {
         return Ok(Ran::Ended(None));
     }
+    let planned = plan::specs(&plan, suite).count() as u64;
     let started = ExecEvent::Started {
-        planned: plan::specs(&plan, suite).count() as u64,
-        stored: plan::specs(&plan, suite)
-            .filter(|spec| stored.contains(&spec.arm, &spec.task, spec.index))
-            .count() as u64,
+        planned,
+        stored: planned - to_run.values().sum::<u64>(),
     };
-    preflight::size(suite, &plan, arms, talk)?;
+    preflight::size(suite, &plan, arms, &to_run, talk)?;
     if options.preflight {
         let unanswered = preflight::check(live, talk)?;
         if !unanswered.is_empty() {

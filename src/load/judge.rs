@@ -38,6 +38,20 @@ pub fn validate_judge(file: &Path) -> Vec<Error> {
     problems
 }
 
+/// Whether the prompt of a judge leaves open in which form it is answered: it holds neither the schema nor
+/// the key of the answer.
+pub(crate) fn says_no_form(judge: &Judge) -> bool {
+    let key = judge.spec.output.answer.as_str();
+    let named = [format!("\"{key}\""), format!("`{key}`")];
+    let says = |text: &str| {
+        text.contains("schema") || named.iter().any(|name| text.contains(name.as_str()))
+    };
+    let prompt = judge.spec.prompt.as_ref();
+    let system = prompt.and_then(|prompt| prompt.system.as_deref());
+    let texts = [system, Some(judge.texts.template.as_str())];
+    judge.spec.panel.is_empty() && !texts.into_iter().flatten().any(says)
+}
+
 /// Whether a document defines a judge.
 pub(crate) fn is_judge(document: &Document) -> bool {
     let Kind::Map(entries) = &document.root.kind else {

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::labelled::items;
 use super::labels::{LabelOptions, labels};
+use super::scale::ScaleChoice;
 use super::sheet::Sheet;
-use crate::base::{Error, ItemId};
+use crate::base::{Error, ItemId, Notice};
+use crate::model::judge::Judge;
+use crate::model::label::LabelSet;
 
 /// Files of labels, by their names.
 const NAMES: [&str; 3] = ["labels.csv", "labels.jsonl", "labels.ndjson"];
@@ -41,13 +44,37 @@ pub(super) fn is_labels(path: &Path) -> bool {
             .is_ok_and(|s| s.column("label").is_some() && s.column("verdict").is_none())
 }
 
-/// Everything that is wrong with labels and with the items beside them. The scale is read from the
-/// labels: what is off a declared one is found where the scale is declared.
-pub(super) fn problems(file: &Path) -> Vec<Error> {
-    let set = match labels(file, &LabelOptions::default()) {
-        Ok(set) => Some(set),
-        Err(error) => return [parts(error), item_problems(&beside(file))].concat(),
+/// Everything that is wrong with labels and with the items beside them, and what is worth knowing. The
+/// scale is that of the judge beside them; without one it is read from the labels, and what is off a
+/// declared one is found where the scale is declared.
+pub(super) fn problems(file: &Path, judge: Option<&Judge>) -> (Vec<Error>, Vec<String>) {
+    let scale = judge.map(|judge| ScaleChoice {
+        kind: Some(judge.scale.kind),
+        levels: judge.scale.levels.clone(),
+        positive: judge.scale.positive.clone(),
+    });
+    let options = LabelOptions {
+        scale: scale.unwrap_or_default(),
+        ..LabelOptions::default()
     };
+    match labels(file, &options) {
+        Ok(set) => {
+            let said = |notice: &Notice| match notice.detail.as_str() {
+                "" => format!("{}: {}", file.display(), notice.code),
+                detail => format!("{}: {detail}", file.display()),
+            };
+            let notices = set.notices.iter().filter(|n| n.code != "raters_disagree");
+            (without_item(file, &set), notices.map(said).collect())
+        }
+        Err(error) => {
+            let problems = [parts(error), item_problems(&beside(file))].concat();
+            (problems, vec![])
+        }
+    }
+}
+
+/// Labels of items that are not among those beside them.
+fn without_item(file: &Path, set: &LabelSet) -> Vec<Error> {
     let beside = beside(file);
     // A blinded sheet is about codes, which its key turns into trials.
     if !beside.exists() || file.with_file_name("key.csv").exists() {
@@ -58,8 +85,8 @@ pub(super) fn problems(file: &Path) -> Vec<Error> {
         Err(error) => return parts(error),
     };
     let mut seen = BTreeSet::new();
-    let labels = set.iter().flat_map(|s| &s.labels);
-    labels
+    set.labels
+        .iter()
         .filter(|l| !known.contains(&l.item) && seen.insert(&l.item))
         .map(|l| {
             Error::input(format!("item `{}` is not in items.jsonl", l.item))

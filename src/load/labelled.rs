@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::spelling::nfc;
-use super::{combined, json, text};
+use super::{combined, json, nearest, text};
 use crate::base::{ArmId, Error, ItemId, Result, TaskId};
 
 /// An item of a labelled set.
@@ -66,6 +66,11 @@ fn item(line: &str) -> std::result::Result<LabelledItem, String> {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     };
+    if let Some((key, near)) = mistyped(&value) {
+        return Err(format!(
+            "unknown key `{key}`: did you mean `{near}`? Else give the key a name of its own"
+        ));
+    }
     let id = said("item").ok_or("the item has no `item`, its name")?;
     let id = nfc(id.trim().to_owned());
     let outputs: Vec<String> = match said("output") {
@@ -93,6 +98,24 @@ fn item(line: &str) -> std::result::Result<LabelledItem, String> {
     })
 }
 
+/// The keys that are read.
+const KEYS: [&str; 8] = [
+    "item", "input", "output", "output_1", "output_2", "arm", "task", "trial",
+];
+
+/// A key that is like one which the item lacks, so that its value would be lost.
+fn mistyped(value: &Value) -> Option<(&str, &'static str)> {
+    let members = value.as_object()?;
+    let lacking = |key: &&str| !members.contains_key(*key);
+    let unknown = members.keys().filter(|key| !KEYS.contains(&key.as_str()));
+    // Words of two letters are near each other by chance.
+    let mut telling = unknown.filter(|key| key.chars().count() > 2);
+    telling.find_map(|key| {
+        let near = nearest::nearest(key, KEYS.into_iter().filter(lacking))?;
+        Some((key.as_str(), KEYS.into_iter().find(|known| *known == near)?))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +131,13 @@ mod tests {
         assert_eq!(found[0].outputs, [r#"{"n":1}"#]);
         assert_eq!(found[1].outputs, ["x", "y"]);
         assert_eq!(found[1].trial, Some(2));
+        std::fs::write(
+            &file,
+            "{\"item\": \"a\", \"output\": \"x\", \"tsk\": \"t\"}\n",
+        )
+        .unwrap();
+        let error = items(&file).unwrap_err().to_string();
+        assert!(error.contains("did you mean `task`"), "{error}");
         std::fs::write(
             &file,
             format!("{good}{{\"item\": \"a\", \"output\": \"z\"}}\n{{}}\n"),

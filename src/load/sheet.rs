@@ -101,6 +101,12 @@ fn comma_separated(file: &Path, text: &str) -> Result<Sheet> {
         .map(|c| c.trim().to_owned())
         .collect();
     let mut problems = vec![];
+    if let ([only], Some((sign, word))) = (columns.as_slice(), other_separator(&columns)) {
+        let message =
+            format!("the columns are separated by {word}: the header is one cell, `{only}`");
+        let hint = format!("save it as CSV with commas in place of `{sign}`");
+        return Err(Error::input(message).at(file, 1).hint(hint));
+    }
     for (at, name) in columns.iter().enumerate() {
         if columns[..at].contains(name) {
             problems.push(Error::input(format!("column `{name}` occurs twice")).at(file, 1));
@@ -124,6 +130,13 @@ fn comma_separated(file: &Path, text: &str) -> Result<Sheet> {
         rows.push(SheetRow { line, cells });
     }
     finished(file, columns, rows, problems)
+}
+
+/// What separates columns where no comma does, as some spreadsheets write.
+fn other_separator(columns: &[String]) -> Option<(&'static str, &'static str)> {
+    let signs = [(";", "semicolons"), ("\t", "tabs")];
+    let [only] = columns else { return None };
+    signs.into_iter().find(|(sign, _)| only.contains(sign))
 }
 
 fn json_lines(file: &Path, text: &str) -> Result<Sheet> {
@@ -278,6 +291,18 @@ pub(crate) fn optional(columns: &Option<Columns>, row: &SheetRow) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_that_no_comma_separates_are_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("labels.csv");
+        std::fs::write(&file, "item;rater;label\na;ann;pass\n").unwrap();
+        let error = Sheet::read(&file).unwrap_err();
+        assert!(
+            error.message().contains("separated by semicolons"),
+            "{error}"
+        );
+    }
 
     fn sheet(name: &str, text: &str) -> Result<Sheet> {
         let folder = tempfile::tempdir().unwrap();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::base::{Error, Notice, Result};
 use crate::load::check::tools::Tools;
-use crate::load::check::{At, contract, decision, environment, metadata, settings};
+use crate::load::check::{At, contract, decision, environment, metadata, reach, settings};
 use crate::load::document::Document;
 use crate::load::place::SUITE_FILES;
 use crate::load::shape::Shape;
@@ -231,6 +231,7 @@ fn together(
         return None;
     }
     let mut merged: Vec<Task> = vec![];
+    let suite = at;
     for ReadTask { document, task } in tasks {
         let at = At::root(&document);
         let mut task = task;
@@ -245,12 +246,38 @@ fn together(
             problems.push(at.to("faults").problem(message));
         }
         task.faults = [spec.faults.as_slice(), &task.faults].concat();
+        // What the suite expects of every task stands in its own file.
+        let own = match task.expect.final_state.is_empty() {
+            true => suite.to("expect"),
+            false => at.to("expect"),
+        };
         task.expect = spec.expect.overridden_by(&task.expect);
+        let state = initial_state(spec, &task);
+        let mut unreachable = vec![];
+        reach::final_state(&task.expect, spec, state.as_ref(), &own, &mut unreachable);
+        // The suite's own pointers are said once and not for every task.
+        problems.extend(
+            unreachable
+                .into_iter()
+                .filter(|new| !problems.contains(new))
+                .collect::<Vec<_>>(),
+        );
         contract::contradictions(&task.expect, &at.to("expect"), problems);
         merged.push(task);
     }
     metadata::check(spec, &merged, at, problems);
     Some(Suite::new(spec.clone(), merged))
+}
+
+/// The state document at the start of a task's trials.
+fn initial_state(spec: &SuiteSpec, task: &Task) -> Option<Value> {
+    let suite = spec.environment.state.as_ref();
+    let Some(own) = &task.state else {
+        return suite.cloned();
+    };
+    let mut state = suite.cloned().unwrap_or_default();
+    json_patch::merge(&mut state, own);
+    Some(state)
 }
 
 /// Problems in the order in which a person reads: the suite file first, then by file and line.

@@ -33,6 +33,8 @@ pub struct Validation {
     pub sound: Vec<PathBuf>,
     /// Every problem, each with file and, where there is one, line.
     pub problems: Vec<Error>,
+    /// What is worth knowing and no problem, a sentence each.
+    pub notices: Vec<String>,
 }
 
 /// Lists the problems of a file or folder of traces.
@@ -102,17 +104,20 @@ fn folder(dir: &Path, traces: CheckTraces, found: &mut Validation) {
 
 /// A label set with the judges that lie beside it.
 fn label_set(dir: &Path, found: &mut Validation) {
+    let judges = judges_in(dir);
     for file in label_sets::files_in(dir) {
-        labels_file(&file, found);
+        labels_file(&file, &judges, found);
     }
-    judges_in(dir)
-        .iter()
-        .for_each(|file| judge_file(file, found));
+    judges.iter().for_each(|file| judge_file(file, found));
 }
 
-fn labels_file(file: &Path, found: &mut Validation) {
+/// Labels; with judges beside them, whose scale is known therefore.
+fn labels_file(file: &Path, judges: &[PathBuf], found: &mut Validation) {
     found.labels += 1;
-    found.problems.extend(label_sets::problems(file));
+    let judge = judges.iter().find_map(|file| judge::judge(file).ok());
+    let (problems, notices) = label_sets::problems(file, judge.as_ref());
+    found.problems.extend(problems);
+    found.notices.extend(notices);
 }
 
 fn holds_suite(dir: &Path) -> bool {
@@ -145,6 +150,12 @@ fn judges_in(dir: &Path) -> Vec<PathBuf> {
 fn judge_file(file: &Path, found: &mut Validation) {
     found.judges += 1;
     found.problems.extend(judge::validate_judge(file));
+    if judge::judge(file).is_ok_and(|judge| judge::says_no_form(&judge)) {
+        found.notices.push(format!(
+            "{}: the prompt has no `{{{{ schema }}}}` and does not name the key of the answer; the model must be told otherwise in which form it answers",
+            file.display()
+        ));
+    }
 }
 
 fn check_traces(path: &Path, traces: CheckTraces, found: &mut Validation) {
@@ -202,7 +213,8 @@ fn file(path: &Path, traces: CheckTraces, found: &mut Validation) {
         let dir = path.parent().filter(|d| *d != Path::new(""));
         suite_folder(dir.unwrap_or(Path::new(".")), found);
     } else if label_sets::is_labels(path) {
-        labels_file(path, found);
+        let beside = path.parent().map(judges_in).unwrap_or_default();
+        labels_file(path, &beside, found);
     } else if name == "items.jsonl" {
         found.problems.extend(label_sets::item_problems(path));
     } else if has_extension(path, &["gz"]) {

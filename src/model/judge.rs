@@ -185,7 +185,10 @@ impl ScaleSpec {
             _ => "",
         };
         if !wanted.is_empty() {
-            return Err(format!("a {} scale has {wanted}", self.kind.name()));
+            return Err(format!(
+                "the scale is {} and has {wanted}",
+                self.kind.name()
+            ));
         }
         let best = (self.kind == ScaleKind::Binary).then(|| levels.last().cloned());
         let positive = self.positive.clone().or(best.flatten());

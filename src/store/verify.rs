@@ -15,6 +15,8 @@ use crate::model::trial::TrialStatus;
 pub struct Verification {
     /// Trials whose digests were re-derived.
     pub trials: u64,
+    /// Attempts that were run again, whose digests were re-derived too.
+    pub attempts: u64,
     /// Events whose chain was re-derived.
     pub events: u64,
     /// Everything that does not match.
@@ -57,9 +59,8 @@ impl RunStore {
         }
         self.verify_ledgers(&mut found)?;
         self.verify_amendments(&mut found)?;
-        for table in ["trials", "attempts"] {
-            self.verify_trials(table, &mut found)?;
-        }
+        found.trials = self.verify_trials("trials", &mut found)?;
+        found.attempts = self.verify_trials("attempts", &mut found)?;
         Ok(found)
     }
 
@@ -86,14 +87,17 @@ impl RunStore {
         Ok(())
     }
 
-    fn verify_trials(&self, table: &str, found: &mut Verification) -> Result<()> {
+    /// How many there are.
+    fn verify_trials(&self, table: &str, found: &mut Verification) -> Result<u64> {
         let select = format!(
             "SELECT t.row, t.id, a.name, k.name, t.idx, t.body, t.trace, t.digest, t.status, t.boundary, t.code
              FROM {table} t JOIN arms a ON a.arm = t.arm JOIN tasks k ON k.task = t.task ORDER BY t.row"
         );
         let mut select = self.db.prepare(&select).map_err(sql)?;
         let mut rows = select.query([]).map_err(sql)?;
+        let mut count = 0;
         while let Some(r) = rows.next().map_err(sql)? {
+            count += 1;
             let stored = StoredRow {
                 row: r.get(0).map_err(sql)?,
                 id: r.get(1).map_err(sql)?,
@@ -111,7 +115,7 @@ impl RunStore {
             };
             self.verify_trial(&stored, found)?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// What stands beside the trials must follow from them: an amendment repeats its status in
@@ -174,7 +178,6 @@ impl RunStore {
     }
 
     fn verify_trial(&self, stored: &StoredRow, found: &mut Verification) -> Result<()> {
-        found.trials += 1;
         let name = format!(
             "arm `{}`, task `{}`, trial {}",
             stored.arm, stored.task, stored.index

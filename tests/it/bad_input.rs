@@ -807,3 +807,33 @@ fn what_a_table_locks_is_kept_and_not_changed_in_silence() {
     let plan: Value = serde_json::from_str(&place.read("run/plan.json")).unwrap();
     assert_eq!(plan["plan"]["arms"].as_array().unwrap().len(), 3);
 }
+
+#[test]
+fn a_table_in_which_nothing_is_measured_is_refused_before_the_plan() {
+    let place = Place::new();
+    place.write(
+        "t.csv",
+        "Model,question_id,is_correct,Status\nold,q1,1,ok\nnew,q1,0,ok\n",
+    );
+    let error = place.expect(2, "import table t.csv --run run");
+    says(
+        error.error(),
+        &[
+            "t.csv:1",
+            "read: `Model`, `question_id`, `Status`; not read: `is_correct`",
+            "--map outcome=COLUMN",
+            "tool_calls",
+        ],
+    );
+    let map = "import table t.csv --run run --map outcome=is_correct";
+    let error = place.expect(2, &format!("{map} --baseline odl --candidate new"));
+    says(
+        error.error(),
+        &[
+            "the baseline `odl` is no arm of the table",
+            "did you mean `old`?",
+        ],
+    );
+    assert!(!place.path("run").exists(), "nothing was locked");
+    place.expect(0, &format!("{map} --baseline old --candidate new"));
+}

@@ -99,6 +99,14 @@ pub fn imported(done: &Imported, format: Format) -> Result<u8> {
     Ok(0)
 }
 
+/// How many of a thing, in words.
+fn counted(count: usize, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{count} {thing}s"),
+    }
+}
+
 /// Prints every problem; exit code 2 if there are any.
 pub fn problems(found: &Validation, format: Format) -> Result<u8> {
     let code = if found.problems.is_empty() { 0 } else { 2 };
@@ -107,21 +115,25 @@ pub fn problems(found: &Validation, format: Format) -> Result<u8> {
         json(&serde_json::json!({
             "suites": found.suites, "tasks": found.tasks, "arms": found.arms, "judges": found.judges,
             "scripts": found.scripts, "labels": found.labels, "traces": found.traces,
-            "problems": problems,
+            "problems": problems, "notices": found.notices,
         }))?;
         return Ok(code);
     }
     let mut text: String = found.problems.iter().map(|p| format!("{p}\n")).collect();
+    text.extend(found.notices.iter().map(|n| format!("note: {n}\n")));
+    let traces = match found.traces {
+        1 => "1 trace file or folder".to_owned(),
+        more => format!("{more} trace files or folders"),
+    };
     text.push_str(&format!(
-        "{} suites, {} tasks, {} arms, {} judges, {} scripts, {} label sets, {} trace files or folders: {} problems",
-        found.suites,
-        found.tasks,
-        found.arms,
-        found.judges,
-        found.scripts,
-        found.labels,
-        found.traces,
-        found.problems.len()
+        "{}, {}, {}, {}, {}, {}, {traces}: {}",
+        counted(found.suites, "suite"),
+        counted(found.tasks, "task"),
+        counted(found.arms, "arm"),
+        counted(found.judges, "judge"),
+        counted(found.scripts, "script"),
+        counted(found.labels, "label set"),
+        counted(found.problems.len(), "problem")
     ));
     print(&text)?;
     Ok(code)
@@ -145,11 +157,19 @@ pub fn verification(found: &Verification, format: Format) -> Result<u8> {
         .iter()
         .map(|m| format!("MISMATCH {m}\n"))
         .collect();
+    let attempts = match found.attempts {
+        0 => String::new(),
+        1 => ", 1 attempt that was run again".to_owned(),
+        more => format!(", {more} attempts that were run again"),
+    };
+    let mismatches = match found.mismatches.len() {
+        1 => "1 mismatch".to_owned(),
+        more => format!("{more} mismatches"),
+    };
     text.push_str(&format!(
-        "{} trials and {} events: {} mismatches",
-        found.trials,
-        found.events,
-        found.mismatches.len()
+        "{}{attempts} and {}: {mismatches}",
+        counted(found.trials as usize, "trial"),
+        counted(found.events as usize, "event"),
     ));
     print(&text)?;
     Ok(code)

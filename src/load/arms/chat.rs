@@ -8,6 +8,18 @@ use crate::model::arm::ChatArm;
 /// Parameters that the tool loop sets itself.
 const OURS: [&str; 5] = ["model", "messages", "tools", "stream", "system"];
 
+/// Parameters that are numbers with every provider.
+const NUMBERS: [&str; 8] = [
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "max_completion_tokens",
+    "frequency_penalty",
+    "presence_penalty",
+    "seed",
+];
+
 /// Headers that carry keys or belong to the connection.
 const NOT_DECLARED: [&str; 6] = [
     "authorization",
@@ -51,6 +63,13 @@ pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
     for key in OURS.iter().filter(|k| arm.params.contains_key(**k)) {
         let problem = format!("`{key}` is set by the tool loop and not a parameter");
         problems.push(at.to("params").to(key).problem(problem));
+    }
+    for key in NUMBERS {
+        let value = arm.params.get(key);
+        if let Some(value) = value.filter(|value| !value.is_number() && !value.is_null()) {
+            let problem = format!("`{key}` is a number, not {value}");
+            problems.push(at.to("params").to(key).problem(problem));
+        }
     }
     for name in arm.headers.keys() {
         if is_reserved(name) {

@@ -5,6 +5,7 @@ pub(crate) mod decision;
 pub(crate) mod environment;
 pub(crate) mod metadata;
 pub(crate) mod names;
+pub(crate) mod reach;
 pub(crate) mod schemas;
 pub(crate) mod settings;
 pub(crate) mod templates;

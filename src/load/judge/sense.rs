@@ -21,6 +21,16 @@ pub(super) fn plain(spec: &JudgeSpec, at: &At, problems: &mut Vec<Error>) {
         "id",
         "`@` stands between id and version, not in them",
     );
+    for (key, name) in [("id", spec.id.as_str()), ("version", &spec.version)] {
+        let message = format!(
+            "`{key}` holds a blank: it is part of file names and of metrics such as `ID@VERSION.rate`"
+        );
+        refuse(
+            !name.trim().is_empty() && name.contains(char::is_whitespace),
+            key,
+            &message,
+        );
+    }
     refuse(
         spec.version.trim().is_empty(),
         "version",

@@ -213,7 +213,44 @@ impl Columns {
                 names.join(", ")
             )));
         }
-        Ok(Self { found })
+        let found = Self { found };
+        match found.measures_something() {
+            true => Ok(found),
+            false => Err(found.nothing_measured(header)),
+        }
+    }
+
+    fn measures_something(&self) -> bool {
+        let mut facts = self.found.iter().map(|column| &column.fact);
+        facts.any(|fact| matches!(fact, Fact::Measure(_)))
+    }
+
+    /// Says what the columns were taken for: a table in which nothing is measured decides nothing.
+    fn nothing_measured(&self, header: &StringRecord) -> Error {
+        let taken = |at: usize| self.found.iter().any(|column| column.at == at);
+        let names = |read: bool| -> Vec<String> {
+            let columns = header.iter().enumerate();
+            columns
+                .filter(|(at, _)| taken(*at) == read)
+                .map(|(_, name)| format!("`{}`", name.trim()))
+                .collect()
+        };
+        let unread = match names(false) {
+            none if none.is_empty() => String::new(),
+            unread => format!("; not read: {}", unread.join(", ")),
+        };
+        let keys = KNOWN.iter().map(|(key, _)| *key).chain(NAMED_ONLY);
+        let keys: Vec<&str> = keys
+            .filter(|key| matches!(fact(key), Fact::Measure(_)))
+            .collect();
+        Error::input(format!(
+            "no column is the outcome or anything else that is measured; read: {}{unread}",
+            names(true).join(", ")
+        ))
+        .hint(format!(
+            "name one with `--map KEY=COLUMN`, such as `--map outcome=COLUMN`; the keys are {}",
+            keys.join(", ")
+        ))
     }
 }
 

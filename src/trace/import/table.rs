@@ -308,7 +308,7 @@ mod tests {
                 "task,steps\na,2.5\n",
                 "column `steps`: `2.5` is not a whole number",
             ),
-            ("task,trial\na,x\n", "column `trial`: `x` is not"),
+            ("task,trial,score\na,x,1\n", "column `trial`: `x` is not"),
             ("task,score\n,1\n", "t.csv:2: the task is empty"),
             (
                 "task,score\na\n",
@@ -317,7 +317,7 @@ mod tests {
             ("score\n1\n", "t.csv:1: no column names the task"),
             ("task,reward,success\na,1,1\n", "outcome=reward"),
             (
-                "task,trial\na,0\nb,0\na,0\n",
+                "task,trial,score\na,0,1\nb,0,1\na,0,1\n",
                 "t.csv:4: two rows for one trial: task `a`, trial 0 stands on line 2",
             ),
         ] {
@@ -363,9 +363,9 @@ mod tests {
 
     #[test]
     fn rows_without_number_take_the_free_ones() {
-        let text = "task,trial\na,\na,0x\n";
+        let text = "task,trial,score\na,,\na,0x,\n";
         assert!(read_all(text, &[]).is_err());
-        let trials = read_all("task,trial\na,1\na,\na,\n", &[]).unwrap();
+        let trials = read_all("task,trial,score\na,1,\na,,\na,,\n", &[]).unwrap();
         let indices: Vec<_> = trials.iter().map(|t| t.index.unwrap()).collect();
         assert_eq!(indices, [1, 0, 2]);
     }
