@@ -257,7 +257,7 @@ pub(super) fn put_judge(
     };
     db.execute(
         "INSERT INTO judges (judge, scale, pin, certificate) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (judge) DO UPDATE SET scale = ?2, pin = coalesce(?3, pin), certificate = ?4",
+         ON CONFLICT (judge) DO UPDATE SET scale = ?2, pin = ?3, certificate = ?4",
         params![judge.as_str(), scale, pin, certificate],
     )
     .map_err(sql)?;

@@ -153,8 +153,8 @@ fn a_certificate_of_another_version_is_not_said_to_have_passed() {
     let place = recorded(20);
     certify(&place);
     let pin = "a".repeat(64);
-    let pinned: String = place
-        .read("verdicts.csv")
+    let plain = place.read("verdicts.csv");
+    let pinned: String = plain
         .lines()
         .enumerate()
         .map(|(at, line)| match at {
@@ -175,4 +175,10 @@ fn a_certificate_of_another_version_is_not_said_to_have_passed() {
     assert_eq!(row["reason"], "certificate_expired");
     // The judge's own rate, which nobody corrected.
     assert_eq!(row["method"], "sen_cp");
+    // Verdicts that take their place bring their own pin, or none.
+    place.write("verdicts.csv", plain);
+    place.expect(0, JUDGE);
+    place.expect(3, "compare run");
+    let row = place.report("run").estimate("new", "tone.rate").clone();
+    assert_ne!(row["reason"], "certificate_expired");
 }
