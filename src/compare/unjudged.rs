@@ -27,3 +27,60 @@ pub(super) fn never_judged(table: &ScoreTable, comparing: &Comparing, metric: &s
     let mut pairs = a.keys().filter(|place| b.contains_key(place));
     column.is_some_and(|c| pairs.any(|place| !c.pairs.contains_key(place)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Seed;
+    use crate::compare::decision::ScheduleState;
+    use crate::model::analysis::DecisionSpec;
+    use crate::model::judged::{JudgeColumn, Standing};
+    use crate::model::label::Scale;
+
+    #[test]
+    fn valid_trials_and_pairs_without_a_verdict_are_found() {
+        let decision = DecisionSpec::default();
+        let comparing = Comparing {
+            a: 0,
+            b: 1,
+            decision: &decision,
+            locked: None,
+            stopped_early: false,
+            schedule: ScheduleState::Ok,
+            drift: &[],
+            seed: Seed(1),
+        };
+        let mut table = ScoreTable {
+            arms: vec!["a".into(), "b".into()],
+            tasks: vec!["t".into()],
+            arm: vec![0, 1],
+            task: vec![0, 0],
+            index: vec![0, 0],
+            state: vec![RowState::Valid, RowState::Valid],
+            ..ScoreTable::default()
+        };
+        table.judges = vec![JudgeColumn {
+            judge: "tone@1".into(),
+            scale: Scale::binary(),
+            cell: vec![JudgeCell::Level(1), JudgeCell::Unusable],
+            label: vec![None, None],
+            standing: vec![],
+        }];
+        table.preferences = vec![PreferenceColumn {
+            judge: "which@1".into(),
+            baseline: 0,
+            candidate: 1,
+            pairs: BTreeMap::new(),
+            standing: Standing::default(),
+        }];
+        let found = |table: &ScoreTable| {
+            ["tone@1.rate", "which@1.preference"].map(|m| never_judged(table, &comparing, m))
+        };
+        assert_eq!(found(&table), [false, true]);
+        table.judges[0].cell[1] = JudgeCell::NotJudged;
+        assert_eq!(found(&table), [true, true]);
+        // What broke before a judge could be asked is not the judge's.
+        table.state[1] = RowState::NotStarted;
+        assert_eq!(found(&table), [false, false]);
+    }
+}

@@ -327,3 +327,29 @@ fn row(
         notices: vec![],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_that_a_measure_does_not_concern_is_not_invalid() {
+        let segment = Segment {
+            name: Some("kind=address".to_owned()),
+            tasks: vec![0],
+        };
+        let metric = Metric::main(Dimension::Duplicates).unwrap();
+        let table = ScoreTable {
+            tasks: vec!["t".into()],
+            ..ScoreTable::default()
+        };
+        let mut cells = TaskCells::gather(&table, 0, &metric);
+        assert!(!is_unconcerned(&cells, &segment));
+        cells.not_applicable[0] = 4;
+        assert!(is_unconcerned(&cells, &segment));
+        cells.missing[0] = 1;
+        assert!(!is_unconcerned(&cells, &segment));
+        assert_eq!(unconcerned("no_valid_trials".into()), "no_trial_concerned");
+        assert_eq!(unconcerned("too_few_units".into()), "too_few_units");
+    }
+}

@@ -192,6 +192,20 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_value_is_named_beside_the_expected_one() {
+        let assertion: StateAssertion =
+            serde_json::from_value(json!({"pointer": "/status", "equals": "refunded"})).unwrap();
+        let broken = |found: Value| broken_assertion(&assertion, None, &json!({"status": found}));
+        assert_eq!(broken(json!("refunded")), None);
+        assert_eq!(
+            broken(json!("paid")).unwrap(),
+            r#"state `/status` is "paid", not "refunded" as expected"#
+        );
+        let long = broken(json!("x".repeat(500))).unwrap();
+        assert!(long.contains('…') && long.len() < 200, "{long}");
+    }
+
+    #[test]
     fn exactly_the_expected_changes_pass() {
         let before = json!({"orders": {"1": {"status": "paid"}}, "refunds": ["a"], "n": 1});
         let after =
