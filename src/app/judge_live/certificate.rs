@@ -77,7 +77,7 @@ impl Work<'_> {
         }
         self.say(
             "canary_missing",
-            "the run held a certificate, and the judge was asked anew without a canary: the certificate does not hold for this run; judge again with `--judge FILE --certificate FILE --canary LABELS`, as its certificate is read anew with its labels",
+            "the run held a certificate, and the judge was asked anew without a canary: the certificate does not hold for this run; judge again with `--judge FILE --certificate FILE --canary LABELS`, LABELS being those of the certificate",
         );
         CertificateInput::Withdraw
     }
