@@ -297,7 +297,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("labels.csv");
         std::fs::write(&file, "item;rater;label\na;ann;pass\n").unwrap();
-        let error = Sheet::read(&file).unwrap_err();
+        let error = Sheet::read(&file).err().unwrap();
         assert!(
             error.message().contains("separated by semicolons"),
             "{error}"
