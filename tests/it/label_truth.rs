@@ -487,7 +487,7 @@ fn validate_checks_label_sets_and_the_thresholds_of_judges() {
         "labels.csv:4",
         "items.jsonl:2",
         "items.jsonl:3",
-        "1 label sets",
+        "1 label set",
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }

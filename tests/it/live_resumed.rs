@@ -96,5 +96,5 @@ fn what_a_run_does_not_hold_is_told_with_what_is_like_it() {
     let done = place.expect(2, "show run --arm cand --task t0 --trial 0 --events 700");
     assert!(done.error().contains("numbered 0 to "), "{done:#?}");
     let done = place.expect(0, "validate s/script.yaml");
-    assert!(done.stdout.contains(" 1 scripts,"), "{done:#?}");
+    assert!(done.stdout.contains(" 1 script,"), "{done:#?}");
 }
