@@ -42,14 +42,12 @@ impl Labelling {
         for (trial, answer, drawn) in labels {
             by_trial.entry(trial).or_default().push((answer, drawn));
         }
-        let count = |holds: &dyn Fn(&[(u32, bool)]) -> bool| {
-            by_trial.values().filter(|labels| holds(labels)).count()
-        };
+        let disputes = |labels: &&Vec<(u32, bool)>| labels.iter().any(|l| l.0 != labels[0].0);
         Self {
             trials: by_trial.len(),
-            drawn: count(&|labels| labels[0].1),
-            several: count(&|labels| labels.len() > 1),
-            disputed: count(&|labels| labels.iter().any(|l| l.0 != labels[0].0)),
+            drawn: by_trial.values().filter(|labels| labels[0].1).count(),
+            several: by_trial.values().filter(|labels| labels.len() > 1).count(),
+            disputed: by_trial.values().filter(disputes).count(),
         }
     }
 
