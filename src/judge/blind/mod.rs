@@ -3,8 +3,9 @@
 //! A judge that knows whom it judges judges the name. What is shown of a trial has no arm, usage, time or
 //! id to begin with ([`crate::judge::view`]); here names are taken out of its texts: those of the arms
 //! (names, model ids and their parts, hosts), of vendors and model families, and of the judge's own
-//! list. They are found in any case, in the plural and the possessive, in look-alike letters, with
-//! invisible characters between, spaced or broken, escaped (JSON, HTML, URL), encoded (base64, base32,
+//! list. They are found in any case, in the plural and the possessive, in look-alike letters, with and
+//! without accents, with invisible or control characters between, spaced, doubled or broken, escaped (JSON,
+//! HTML, URL, terminals), encoded (base64, base32,
 //! hexadecimal, numbers, Morse, radio alphabet), turned around (backward, shifted in the alphabet), spelt
 //! out, as first letters of words and lines, and, if long, with a letter wrong. All become the same
 //! mask, so that nothing tells one name from another.
@@ -12,7 +13,8 @@
 //! Where: a name of the arms of five letters or more that is no ordinary word is found within words too,
 //! and the whole word goes; of known vendors and families one of six; a shorter one where it is glued to a
 //! word such as `the` and `bot`; an ordinary word only as a whole word. Ordinary are the words of a list
-//! of stems that are common in English and technical texts, and what endings make of them.
+//! of stems that are common in English and technical texts, and what endings make of them. A name in a
+//! script without blanks is hidden from two characters on, wherever it stands.
 //!
 //! What this costs: where an arm is called by an ordinary word, that word is hidden everywhere, for all
 //! arms alike (of a model id, `large`, `pro` and the like only as a part of the whole id); people called
