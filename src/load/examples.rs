@@ -157,7 +157,7 @@ mod tests {
     fn what_many_items_ask_tells_none_of_them() {
         let prompt = Prompt::of(&["Is the reply polite to everybody?".to_owned()], &[]);
         let text = "Is the reply polite to everybody?".to_owned();
-        let shared = HashMap::from([(text.clone(), 40)]);
+        let shared = HashMap::from([(plain(&text), 40)]);
         assert!(!prompt.holds(&[&text, &"Thank you.".to_owned()], &shared));
         assert!(prompt.holds(&[&text], &HashMap::new()));
     }
