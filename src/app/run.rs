@@ -133,7 +133,11 @@ fn broken(decided: &Decided) -> Option<String> {
         .filter(|row| live(&row.arm))
     {
         let names = row.excluded.keys().map(String::as_str);
-        found.extend(names.filter(|name| Boundary::from_name(name).is_some()));
+        // What was cancelled runs again without being asked for.
+        let asked = |name: &&str| {
+            Boundary::from_name(name).is_some_and(|boundary| boundary != Boundary::Cancelled)
+        };
+        found.extend(names.filter(asked));
     }
     (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(","))
 }
@@ -203,7 +207,8 @@ fn execute(
     };
     store.begin_session()?;
     let executed = live::run(store, job, talk, watch)?;
-    let stopped = executed.stopped.filter(|_| executed.not_started > 0);
+    let left = executed.not_started + executed.cancelled;
+    let stopped = executed.stopped.filter(|_| left > 0);
     store.end_session(stopped.as_deref())?;
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
