@@ -100,7 +100,7 @@ pub(super) struct ToRun<'a> {
 }
 
 /// Live arms of which planned trials never started or were cut off.
-pub(super) fn to_run(evaluation: &Evaluation) -> Vec<ToRun<'_>> {
+pub(super) fn to_run<'a>(evaluation: &'a Evaluation) -> Vec<ToRun<'a>> {
     let table = &evaluation.table;
     let arms = evaluation.arms.iter().enumerate().map(|(at, arm)| {
         let rows = || (0..table.len()).filter(|&row| usize::from(table.arm[row]) == at);
