@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::live::{self, Job, Keys, LiveOptions, Watch};
-use super::{Decided, Talk, grade, preflight, recorded, report, resumed, short_form};
+use super::{Decided, Talk, grade, own_key, preflight, recorded, report, resumed, short_form};
 use crate::base::{Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
@@ -60,7 +60,7 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let Around { talk, watch, keys } = around;
     let prepared = match &options.resume {
         Some(run) => Prepared::resume(run, options, talk)?,
-        None => Prepared::new(options)?,
+        None => Prepared::new(options, keys)?,
     };
     let Prepared {
         store,
@@ -227,7 +227,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(options: &RunOptions) -> Result<Self> {
+    fn new(options: &RunOptions, keys: &Keys) -> Result<Self> {
         let suite = load::suite(&options.suite)?.suite;
         let file = options
             .arms
@@ -238,6 +238,7 @@ impl Prepared {
             Some(endpoints) => short_form::arms(endpoints, &mut plan_options)?,
             None => load::arms(&file, &load::recorded::content_digest)?,
         };
+        own_key::refuse_in_arms(&arms, keys)?;
         if arms.iter().any(Arm::is_live) {
             plan_options.files = load::files_digest(&suite, &options.suite)?;
         }
