@@ -817,11 +817,12 @@ fn two_columns_of_one_name_are_refused_and_words_of_infrastructure_are_named() {
         "arm,task,trial,outcome, task ",
     ] {
         place.write("t.csv", format!("{header}\na,t1,0,1,0\n"));
-        let error = refused(&place, "run", 2, "import table t.csv --run run");
+        let error = place.expect(2, "import table t.csv --run run").stderr;
         assert!(
             error.contains("more than one column has the name"),
             "{error}"
         );
+        assert!(!place.path("run").exists());
     }
     // What is not read may have any name.
     place.write("t.csv", "arm,task,trial,outcome,note,note,status\na,t1,0,1,x,y,ok\na,t2,0,0,,,timeout\na,t3,0,0,,,failed\na,t4,0,0,,,failed\n");
