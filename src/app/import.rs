@@ -10,7 +10,7 @@ use crate::load::{self, nearest};
 use crate::model::arm::TraceFormat;
 use crate::model::plan::{Plan, PlannedArm, PlannedTask};
 use crate::model::suite::{Suite, SuiteSpec, Task};
-use crate::model::trial::RecordedTrial;
+use crate::model::trial::{RecordedTrial, TrialStatus};
 use crate::plan::{self, PlanOptions};
 use crate::store::{RunStore, Source, TrialWriter};
 use crate::trace::import::table::TableMap;
@@ -59,6 +59,11 @@ pub fn import(command: &ImportCommand, talk: &mut Talk) -> Result<Imported> {
     let survey = survey(command, &source)?;
     source.first_index = survey.numbering.first();
     check_roles(command, &survey)?;
+    for (word, trials) in &survey.infrastructure {
+        talk(&format!(
+            "note: status {word} is infrastructure, not the agent's failure: {trials} trials, which count as missing (`agent_failed:REASON` and `limit_reached:WHICH` are the agent's)"
+        ));
+    }
     let (store, suite) = open_or_create(command, &survey)?;
     let plan = Plan {
         body: extended(command, &survey, &suite, store.plan()),
@@ -133,6 +138,8 @@ struct Survey {
     tasks: Vec<TaskId>,
     metadata: BTreeMap<TaskId, BTreeMap<String, String>>,
     numbering: Numbering,
+    /// Trials of each word of a status that is counted as infrastructure.
+    infrastructure: BTreeMap<String, u64>,
 }
 
 fn survey(command: &ImportCommand, source: &Recording) -> Result<Survey> {
@@ -160,6 +167,13 @@ impl Survey {
             Error::input("the record names no arm")
                 .hint("name one with `--arm`, or map a column with `--map arm=COLUMN`")
         })?;
+        if let TrialStatus::Infra { detail, code, .. } = &trial.status {
+            let word = match code.as_str() {
+                "unknown_status" => format!("`{detail}`, which is no known word,"),
+                _ => format!("`{}`", trial.status),
+            };
+            *self.infrastructure.entry(word).or_default() += 1;
+        }
         let count = counts.entry((arm.clone(), trial.task.clone())).or_default();
         *count += 1;
         let most = self.arms.entry(arm).or_default();

@@ -139,6 +139,9 @@ pub(super) fn http_client(
         Some(name) => Some(key(owner, name, keys)?),
         None => None,
     };
+    if let Some(key) = &key {
+        super::own_key::refuse(owner, chat, std::slice::from_ref(key))?;
+    }
     // A key of a few letters stands in every text by chance.
     let long = key.iter().filter(|key| key.len() >= 8);
     secrets.extend(long.flat_map(|key| echoes(key.trim())));

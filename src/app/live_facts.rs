@@ -1,4 +1,4 @@
-//! What a report says of live arms alone: retries, caches, trials that never started.
+//! What a report says of live arms alone: retries, caches, trials that are still to be run.
 
 use super::evaluate::{EvaluatedArm, Evaluation};
 use crate::base::Result;
@@ -65,8 +65,8 @@ fn median(sorted: Vec<f64>) -> Option<f64> {
 
 /// How far the live arms came, if not to the end of their schedule.
 pub(super) fn stopped(evaluation: &Evaluation) -> Option<StoppedEarly> {
-    let waiting = not_started(evaluation);
-    let (first, ..) = waiting.first()?;
+    let waiting = to_run(evaluation);
+    let first = waiting.first()?;
     let live = |arm: &&EvaluatedArm| !arm.info.recorded;
     let planned = |arm: &EvaluatedArm| {
         let at = evaluation.arms.iter().position(|a| std::ptr::eq(a, arm));
@@ -77,28 +77,41 @@ pub(super) fn stopped(evaluation: &Evaluation) -> Option<StoppedEarly> {
     let store = evaluation
         .arms
         .iter()
-        .find(|a| a.info.name == *first)?
+        .find(|a| a.info.name == first.arm)?
         .store;
     Some(StoppedEarly {
-        started: planned - waiting.iter().map(|(_, waiting, _)| waiting).sum::<u64>(),
+        started: planned - waiting.iter().map(|arm| arm.not_started).sum::<u64>(),
+        cancelled: waiting.iter().map(|arm| arm.cut_off).sum(),
         planned,
         by: evaluation.stores[store].stopped_by().map(str::to_owned),
     })
 }
 
-/// Live arms of which planned trials never started: name, how many, of how many.
-pub(super) fn not_started<'a>(evaluation: &'a Evaluation) -> Vec<(&'a str, u64, u64)> {
+/// The trials of a live arm that are still to be run.
+pub(super) struct ToRun<'a> {
+    /// Arm.
+    pub arm: &'a str,
+    /// Trials that never started.
+    pub not_started: u64,
+    /// Trials that a stop of the run cut off.
+    pub cut_off: u64,
+    /// Trials that were planned.
+    pub planned: u64,
+}
+
+/// Live arms of which planned trials never started or were cut off.
+pub(super) fn to_run<'a>(evaluation: &'a Evaluation) -> Vec<ToRun<'a>> {
     let table = &evaluation.table;
-    let mut found = Vec::new();
-    for (at, arm) in evaluation.arms.iter().enumerate() {
+    let arms = evaluation.arms.iter().enumerate().map(|(at, arm)| {
         let rows = || (0..table.len()).filter(|&row| usize::from(table.arm[row]) == at);
-        let waiting = rows()
-            .filter(|&row| table.state[row] == RowState::NotStarted)
-            .count();
-        if waiting > 0 {
-            let planned = rows().count() as u64;
-            found.push((arm.info.name.as_str(), waiting as u64, planned));
+        let count = |state| rows().filter(|&row| table.state[row] == state).count() as u64;
+        ToRun {
+            arm: &arm.info.name,
+            not_started: count(RowState::NotStarted),
+            cut_off: count(RowState::CutOff),
+            planned: rows().count() as u64,
         }
-    }
-    found
+    });
+    arms.filter(|arm| arm.not_started + arm.cut_off > 0)
+        .collect()
 }

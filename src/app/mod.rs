@@ -19,6 +19,7 @@ mod judged;
 pub mod label_sample;
 pub mod live;
 mod live_facts;
+mod own_key;
 mod pair_disagreements;
 mod pair_rows;
 mod pair_sample;

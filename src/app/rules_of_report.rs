@@ -24,6 +24,10 @@ pub(super) fn all(analysis: &Analysis, decision: Option<&DecisionSpec>) -> Vec<R
             "planned trials of a live arm that never started, because a budget or an interruption ended the randomised schedule, are counted apart and are neither missing nor failures",
         ),
         rule(
+            "cut_off",
+            "trials of a live arm that were cancelled because the run was stopped are counted as cancelled, are neither missing nor failures, and run again when the run goes on; until then nothing is decided",
+        ),
+        rule(
             "not_applicable",
             "trials that a dimension does not concern are counted apart and are neither missing nor failures",
         ),

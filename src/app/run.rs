@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::live::{self, Job, Keys, LiveOptions, Watch};
-use super::{Decided, Talk, grade, preflight, recorded, report, resumed, short_form};
+use super::{Decided, Talk, grade, own_key, preflight, recorded, report, resumed, short_form};
 use crate::base::{ArmId, Error, Result};
 use crate::exec::ExecEvent;
 use crate::load;
@@ -61,7 +61,7 @@ pub fn run(options: &RunOptions, around: Around) -> Result<Decided> {
     let Around { talk, watch, keys } = around;
     let prepared = match &options.resume {
         Some(run) => Prepared::resume(run, options, talk)?,
-        None => Prepared::new(options)?,
+        None => Prepared::new(options, keys)?,
     };
     let Prepared {
         store,
@@ -152,10 +152,13 @@ fn broken(decided: &Decided) -> Option<String> {
         .filter(|row| live(&row.arm))
     {
         let names = row.excluded.keys().map(String::as_str);
-        // What a judge left open is not mended by running trials again.
-        let runs_again =
-            |name: &&str| Boundary::from_name(name).is_some_and(|b| b != Boundary::Judge);
-        found.extend(names.filter(runs_again));
+        // What a judge left open is not mended by running trials again, and what was cancelled runs again
+        // without being asked for.
+        let asked = |name: &&str| {
+            Boundary::from_name(name)
+                .is_some_and(|b| !matches!(b, Boundary::Judge | Boundary::Cancelled))
+        };
+        found.extend(names.filter(asked));
     }
     (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(","))
 }
@@ -228,7 +231,8 @@ fn execute(
     };
     store.begin_session()?;
     let executed = live::run(store, job, talk, watch)?;
-    let stopped = executed.stopped.filter(|_| executed.not_started > 0);
+    let left = executed.not_started + executed.cancelled;
+    let stopped = executed.stopped.filter(|_| left > 0);
     store.end_session(stopped.as_deref())?;
     watch(&ExecEvent::Ended {
         not_started: executed.not_started,
@@ -247,7 +251,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(options: &RunOptions) -> Result<Self> {
+    fn new(options: &RunOptions, keys: &Keys) -> Result<Self> {
         let loaded = load::suite(&options.suite)?;
         let file = options
             .arms
@@ -258,6 +262,7 @@ impl Prepared {
             Some(endpoints) => short_form::arms(endpoints, &mut plan_options)?,
             None => load::arms(&file, &load::recorded::content_digest)?,
         };
+        own_key::refuse_in_arms(&arms, keys)?;
         let live = arms.iter().any(Arm::is_live);
         if live {
             loaded.check_for_live_arms()?;

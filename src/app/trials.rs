@@ -77,13 +77,14 @@ fn status(state: RowState) -> &'static str {
     match state {
         RowState::NotStarted => "not_started",
         RowState::Valid => "valid",
-        RowState::Infra(_) => "infrastructure",
+        RowState::Infra(_) | RowState::CutOff => "infrastructure",
     }
 }
 
 fn boundary(state: RowState) -> Option<&'static str> {
     match state {
         RowState::Infra(boundary) => Some(boundary.name()),
+        RowState::CutOff => Some(Boundary::Cancelled.name()),
         _ => None,
     }
 }

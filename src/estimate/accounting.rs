@@ -124,6 +124,7 @@ fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
         counts.planned += 1;
         match table.state[row] {
             RowState::NotStarted => counts.not_started += 1,
+            RowState::CutOff => *counts.excluded.entry(Boundary::Cancelled).or_default() += 1,
             RowState::Infra(boundary) => *counts.excluded.entry(boundary).or_default() += 1,
             RowState::Valid => {
                 counts.valid += 1;

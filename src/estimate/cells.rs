@@ -18,9 +18,10 @@ pub struct TaskCells {
     pub missing: Vec<u32>,
     /// Trials that the measure does not concern.
     pub not_applicable: Vec<u32>,
-    /// Planned trials that were started; those that never were say nothing and are not missing.
+    /// Planned trials that were started; those that never were, or that a stop of the run cut off, say
+    /// nothing and are not missing.
     pub planned: Vec<u32>,
-    /// Planned trials that never started.
+    /// Planned trials that never started, or that a stop of the run cut off.
     pub not_started: Vec<u32>,
 }
 
@@ -52,13 +53,13 @@ impl TaskCells {
         };
         for row in (0..table.len()).filter(|&row| table.arm[row] == arm && keep(row)) {
             let task = table.task[row] as usize;
-            if table.state[row] == RowState::NotStarted {
+            if table.state[row].is_to_run() {
                 cells.not_started[task] += 1;
                 continue;
             }
             cells.planned[task] += 1;
             match (table.state[row], column.cell[row]) {
-                (RowState::NotStarted, _) => {}
+                (RowState::NotStarted | RowState::CutOff, _) => {}
                 (RowState::Infra(_), CellState::NotApplicable) => cells.not_applicable[task] += 1,
                 (RowState::Infra(_), _)
                 | (RowState::Valid, CellState::Ungradable | CellState::NoTrial) => {

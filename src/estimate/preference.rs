@@ -51,7 +51,7 @@ pub fn direction(column: &PreferenceColumn, baseline: usize, candidate: usize) -
 /// What became of a planned pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PairState<'a> {
-    /// One of its trials never started.
+    /// One of its trials never started, or was cut off by a stop of the run.
     NotStarted,
     /// One of its trials was lost to infrastructure.
     Lost,
@@ -70,7 +70,7 @@ pub fn planned_pairs<'a>(
         .map(|row| (place(row), row))
         .collect();
     let state = |row: usize, other: usize| match (table.state[row], table.state[other]) {
-        (RowState::NotStarted, _) | (_, RowState::NotStarted) => PairState::NotStarted,
+        (one, two) if one.is_to_run() || two.is_to_run() => PairState::NotStarted,
         (RowState::Valid, RowState::Valid) => PairState::Valid(column.pairs.get(&place(row))),
         _ => PairState::Lost,
     };

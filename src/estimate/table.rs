@@ -251,7 +251,7 @@ pub(crate) fn has_valid_trials(table: &ScoreTable, arm: usize) -> bool {
 /// Why an arm has no value of a measure.
 pub(crate) fn why_not_measured(table: &ScoreTable, arm: usize, measure: Measure) -> String {
     let mut rows = (0..table.len()).filter(|&row| usize::from(table.arm[row]) == arm);
-    if rows.all(|row| table.state[row] == RowState::NotStarted) {
+    if rows.all(|row| table.state[row].is_to_run()) {
         return "not_started".to_owned();
     }
     if !has_valid_trials(table, arm) {

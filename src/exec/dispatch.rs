@@ -76,6 +76,8 @@ pub struct Stop {
 pub struct Executed {
     /// Trials that were not started.
     pub not_started: u64,
+    /// Trials that were broken off because it was stopped.
+    pub cancelled: u64,
     /// Why, if it was stopped.
     pub stopped: Option<String>,
 }
@@ -123,6 +125,7 @@ pub async fn execute(
     dispatcher.amend(left_over).await;
     Executed {
         not_started: left.count() as u64 + dispatcher.held_back,
+        cancelled: dispatcher.cancelled,
         stopped: dispatcher.stopped,
     }
 }
@@ -148,6 +151,8 @@ struct Dispatcher {
     halt: CancellationToken,
     /// How many were held back.
     held_back: u64,
+    /// How many were broken off.
+    cancelled: u64,
     /// When trials in flight are broken off.
     deadline: Option<Instant>,
 }
@@ -185,6 +190,7 @@ impl Dispatcher {
             stopped: None,
             halt: CancellationToken::new(),
             held_back: 0,
+            cancelled: 0,
             deadline: None,
         }
     }
@@ -239,7 +245,11 @@ impl Dispatcher {
         let wrote = std::mem::take(&mut finished.wrote);
         let this = finished.live.trial.id.clone();
         let mut with = partners(self.conflicts.claim(this.as_str(), wrote));
-        if let Some(with) = with.remove(&this) {
+        let with_this = with.remove(&this);
+        if is_cancelled(&finished.live.trial.status) {
+            // It stays cancelled whatever it overlapped with, so that it runs again.
+            self.cancelled += 1;
+        } else if let Some(with) = with_this {
             finished.live.trial.status = conflict(&with);
         }
         // A closed sink has its own error to tell; the loop ends because of it.
@@ -323,6 +333,10 @@ fn may_pass(status: &TrialStatus) -> bool {
         },
         _ => false,
     }
+}
+
+fn is_cancelled(status: &TrialStatus) -> bool {
+    matches!(status, TrialStatus::Infra { boundary, .. } if *boundary == Boundary::Cancelled)
 }
 
 /// Each trial of some pairs with those it overlapped.

@@ -10,6 +10,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod dispatch;
+mod escaped;
 mod event;
 mod limits;
 mod scrub;

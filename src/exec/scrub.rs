@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::escaped;
 use crate::model::trace::Trace;
 
 /// What stands in place of a key.
@@ -45,10 +46,7 @@ fn in_value(value: &mut Value, keys: &[String]) -> bool {
                 .fold(false, |f, v| in_value(v, keys) | f);
             let bad: Vec<String> = members
                 .keys()
-                .filter(|name| {
-                    let mut keys = keys.iter().filter(|key| !key.is_empty());
-                    keys.any(|key| name.contains(key.as_str()))
-                })
+                .filter(|name| in_text(&mut (*name).clone(), keys))
                 .cloned()
                 .collect();
             for name in bad {
@@ -74,6 +72,10 @@ pub fn in_text(text: &mut String, keys: &[String]) -> bool {
             found = true;
         }
     }
+    for at in escaped::find(text, keys).into_iter().rev() {
+        text.replace_range(at, MARK);
+        found = true;
+    }
     found
 }
 
@@ -90,5 +92,8 @@ mod tests {
             json!({"a": [format!("x {MARK} y")], MARK: {"b": format!("{MARK}{MARK}")}, "n": 1});
         assert_eq!(value, clean);
         assert!(!in_value(&mut value, &["k-1".to_owned(), String::new()]));
+        let mut value = json!({"arguments": r#"{"a": "\u006b-1"}"#});
+        assert!(in_value(&mut value, &["k-1".to_owned()]));
+        assert_eq!(value, json!({"arguments": format!(r#"{{"a": "{MARK}"}}"#)}));
     }
 }

@@ -1,6 +1,7 @@
 //! `arms.yaml`: the systems under test.
 
 pub(crate) mod chat;
+mod secret_name;
 
 pub use chat::{is_variable, url_problem};
 

@@ -12,6 +12,7 @@ use crate::model::estimate::{
 use crate::model::judging::JudgeRow;
 use crate::model::measure::Dimension;
 use crate::model::preference::PreferenceRow;
+use crate::model::trial::Boundary;
 
 /// The version of `report.json`; keys may be added within a version.
 pub const REPORT_FORMAT: u32 = 1;
@@ -75,7 +76,11 @@ impl Report {
     /// What infrastructure lost, by arm, in the order of the arms.
     pub fn lost(&self) -> impl Iterator<Item = Lost<'_>> {
         let of = |arm: &'_ ArmInfo| {
-            let own = |row: &&InfrastructureRow| row.arm == arm.name;
+            // What a stop cut off is said as such, and runs again.
+            let cut_off = |row: &InfrastructureRow| {
+                !arm.recorded && row.boundary == Boundary::Cancelled.name()
+            };
+            let own = |row: &&InfrastructureRow| row.arm == arm.name && !cut_off(row);
             let mut causes: Vec<_> = self.infrastructure.iter().filter(own).collect();
             causes.sort_by_key(|row| std::cmp::Reverse(row.trials));
             causes
@@ -221,17 +226,32 @@ pub struct PreflightRow {
     pub detail: String,
 }
 
-/// A live run that ended before its schedule did. The trials that were planned and not started are not
-/// missing: a randomised schedule left them out.
+/// A live run that ended before its schedule did, or in which trials in flight were cancelled when it was
+/// stopped. Neither those nor the trials that were planned and not started are missing: they are still to
+/// be run, and until then nothing is decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoppedEarly {
     /// Trials that were started, over all live arms.
     pub started: u64,
+    /// Those of them that were cancelled when the run was stopped.
+    #[serde(default)]
+    pub cancelled: u64,
     /// Trials that were planned for them.
     pub planned: u64,
     /// What stopped the run that was executed last; `None` if nobody could say, because its process was
     /// killed.
     pub by: Option<String>,
+}
+
+impl fmt::Display for StoppedEarly {
+    /// For example `90 of 120 trials started, 4 of them cancelled; interrupted`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} trials started", self.started, self.planned)?;
+        if self.cancelled > 0 {
+            write!(f, ", {} of them cancelled", self.cancelled)?;
+        }
+        write!(f, "; {}", self.by.as_deref().unwrap_or("its process ended"))
+    }
 }
 
 /// Infrastructure errors of one kind.

@@ -84,10 +84,20 @@ pub struct MeasureColumn {
 pub enum RowState {
     /// Never started: a budget ended a randomised schedule. Not missing.
     NotStarted,
+    /// A trial of a live arm that was broken off because the run was stopped; it runs again when the run
+    /// goes on. Not missing.
+    CutOff,
     /// Completed, failed by the agent, or ended by a limit: says something about the agent.
     Valid,
     /// Infrastructure broke. Missing.
     Infra(Boundary),
+}
+
+impl RowState {
+    /// Whether the trial is still to be run: it says nothing yet, and nothing broke around it.
+    pub fn is_to_run(self) -> bool {
+        matches!(self, Self::NotStarted | Self::CutOff)
+    }
 }
 
 /// What one cell holds.

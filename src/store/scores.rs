@@ -129,7 +129,7 @@ impl RunStore {
             let range = starts[arm * tasks + task]..starts[arm * tasks + task + 1];
             if let Ok(at) = table.index[range.clone()].binary_search(&index) {
                 let at = range.start + at;
-                fill_row(table, at, row)?;
+                fill_row(table, at, row, self.plan.plan.arms[arm].recorded)?;
                 table.ending[at] = ending(&mut endings, &mut table.endings, row)?;
             }
         }
@@ -230,7 +230,7 @@ fn ending(
     Ok(Some(number))
 }
 
-fn fill_row(table: &mut ScoreTable, at: usize, row: &Row) -> Result<()> {
+fn fill_row(table: &mut ScoreTable, at: usize, row: &Row, recorded: bool) -> Result<()> {
     let text = |column: usize| -> Result<Option<&str>> {
         let value = row.get_ref(column).map_err(sql)?;
         value.as_str_or_null().map_err(|e| damaged(&e.to_string()))
@@ -245,7 +245,12 @@ fn fill_row(table: &mut ScoreTable, at: usize, row: &Row) -> Result<()> {
         let column = 5 + table.measures.len();
         *block = row.get(column).map_err(|e| damaged(&e.to_string()))?;
     }
-    table.state[at] = boundary.map_or(RowState::Valid, RowState::Infra);
+    table.state[at] = match boundary {
+        None => RowState::Valid,
+        // A recording cannot go on; a live run can.
+        Some(Boundary::Cancelled) if !recorded => RowState::CutOff,
+        Some(boundary) => RowState::Infra(boundary),
+    };
     for (m, column) in table.measures.iter_mut().enumerate() {
         column.cell[at] = match (boundary, states.as_bytes().get(m)) {
             (_, Some(b'n')) => CellState::NotApplicable,

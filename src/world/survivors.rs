@@ -1,7 +1,9 @@
-//! Processes that outlive the command that started them: found by a mark in their environment.
+//! Processes that outlive the command that started them: found by a mark in their environment, or by the
+//! folder in which they work.
 //!
 //! A process that leaves its group and session can no longer be killed with them. It keeps the environment
-//! that it began with, which the kernel shows under `/proc`; where there is no such folder nobody is found.
+//! that it began with, and mostly the folder; the kernel shows both under `/proc`, and where there is no such
+//! folder nobody is found. Who clears its environment and goes to another folder escapes.
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getpgid};
+use nix::unistd::{Pid, getpgid, getsid};
 
 /// How long a process that left its group may take to end by itself.
 const GRACE: Duration = Duration::from_millis(100);
@@ -33,42 +35,34 @@ impl fmt::Display for Survivor {
 /// Kills the processes of all trials whose folders lie in this folder, and names them: the tools of an
 /// execution that was killed itself.
 pub fn kill_left_in(scratch: &Path) -> Vec<Survivor> {
-    let mut within = scratch.as_os_str().as_bytes().to_vec();
-    within.push(b'/');
-    killed(|folder| folder.starts_with(&within), None)
+    killed(scratch, None)
 }
 
 /// Kills the processes of one trial that are still there after a moment of `grace`, and names them. Those of
 /// its command's own `group` are left out: they were killed together, and may take a moment to be gone.
 fn kill_left_of(folder: &Path, group: Option<Pid>, grace: Duration) -> Vec<Survivor> {
-    let wanted = folder.as_os_str().as_bytes();
-    let ours = |found: &[u8]| found == wanted;
     if !grace.is_zero() {
-        if alive(ours, group).is_empty() {
+        if alive(folder, group).is_empty() {
             return vec![];
         }
         std::thread::sleep(grace);
     }
-    killed(ours, group)
+    killed(folder, group)
 }
 
-fn killed(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> {
-    let mut found = alive(is_ours, group);
+fn killed(folder: &Path, group: Option<Pid>) -> Vec<Survivor> {
+    let mut found = alive(folder, group);
     // One may be gone by now, as we want it to be.
     found.retain(|survivor| kill(survivor.id, Signal::SIGKILL).is_ok());
     found
 }
 
-fn alive(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> {
+fn alive(folder: &Path, group: Option<Pid>) -> Vec<Survivor> {
     let mut found = vec![];
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for id in ids.map(Pid::from_raw) {
-        // What has ended has an empty environment; that of somebody else's process can't be read.
-        let Ok(environment) = std::fs::read(format!("/proc/{id}/environ")) else {
-            continue;
-        };
-        if !marked(&environment).is_some_and(&is_ours) {
+        if !(is_marked(id, folder) || works_in(id, folder)) {
             continue;
         }
         let own = getpgid(Some(id)).ok();
@@ -80,6 +74,42 @@ fn alive(is_ours: impl Fn(&[u8]) -> bool, group: Option<Pid>) -> Vec<Survivor> {
         found.push(Survivor { id, name });
     }
     found
+}
+
+/// Whether a process began with the mark of a trial whose folder this is, or lies in it.
+fn is_marked(id: Pid, folder: &Path) -> bool {
+    // What has ended has an empty environment; that of somebody else's process can't be read.
+    let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+    marked(&environment).is_some_and(|path| is_within(path, folder))
+}
+
+/// Whether a process works in this folder, though nobody at a terminal brought it there: that is how a
+/// program is found that was started with an environment of its own.
+fn works_in(id: Pid, folder: &Path) -> bool {
+    let Ok(at) = std::fs::read_link(format!("/proc/{id}/cwd")) else {
+        return false;
+    };
+    id != Pid::this() && is_within(at.as_os_str().as_bytes(), folder) && !is_at_other_terminal(id)
+}
+
+/// Whether a process belongs to a terminal at which we were not started: somebody looks around there.
+fn is_at_other_terminal(id: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    has_terminal(&stat) && getsid(Some(id)) != getsid(None)
+}
+
+/// Whether the status line of a process names a terminal: the fifth field after its name, which may hold
+/// anything (proc_pid_stat(5)).
+fn has_terminal(stat: &str) -> bool {
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let terminal = after_name.split_whitespace().nth(4);
+    terminal.is_some_and(|number| number != "0")
+}
+
+/// Whether a path is a folder or lies in it; the kernel says of a folder that is gone that it is deleted.
+fn is_within(path: &[u8], folder: &Path) -> bool {
+    let rest = path.strip_prefix(folder.as_os_str().as_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || rest == b" (deleted)")
 }
 
 /// What may have left the group of a command; killed when dropped.
@@ -141,5 +171,23 @@ mod tests {
         let environment = b"A=1\0ASSIZE_TRIALS=9\0ASSIZE_TRIAL=/r/scratch/x\0B=\0";
         assert_eq!(marked(environment), Some(b"/r/scratch/x".as_slice()));
         assert_eq!(marked(b"A=ASSIZE_TRIAL=/x\0"), None);
+    }
+
+    #[test]
+    fn paths_within_a_folder_are_told_from_its_neighbours() {
+        let folder = Path::new("/r/scratch/x");
+        for path in ["/r/scratch/x", "/r/scratch/x/a/b", "/r/scratch/x (deleted)"] {
+            assert!(is_within(path.as_bytes(), folder), "{path}");
+        }
+        for path in ["/r/scratch", "/r/scratch/xy", "/s/r/scratch/x"] {
+            assert!(!is_within(path.as_bytes(), folder), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_is_found_behind_any_name() {
+        assert!(has_terminal("9 (a) b) S 1 9 9 34816 9 4194560"));
+        assert!(!has_terminal("9 (sh) S 1 9 9 0 -1 4194560"));
+        assert!(!has_terminal(""));
     }
 }

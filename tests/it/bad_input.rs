@@ -837,3 +837,31 @@ fn a_table_in_which_nothing_is_measured_is_refused_before_the_plan() {
     assert!(!place.path("run").exists(), "nothing was locked");
     place.expect(0, &format!("{map} --baseline old --candidate new"));
 }
+
+#[test]
+fn two_columns_of_one_name_are_refused_and_words_of_infrastructure_are_named() {
+    let place = Place::new();
+    for header in [
+        "arm,task,trial,outcome,outcome",
+        "arm,task,trial,outcome,Outcome",
+        "arm,task,trial,outcome, task ",
+    ] {
+        place.write("t.csv", format!("{header}\na,t1,0,1,0\n"));
+        let error = place.expect(2, "import table t.csv --run run").stderr;
+        assert!(
+            error.contains("more than one column has the name"),
+            "{error}"
+        );
+        assert!(!place.path("run").exists());
+    }
+    // What is not read may have any name.
+    place.write("t.csv", "arm,task,trial,outcome,note,note,status\na,t1,0,1,x,y,ok\na,t2,0,0,,,timeout\na,t3,0,0,,,failed\na,t4,0,0,,,failed\n");
+    let done = place.expect(0, "import table t.csv --run run");
+    for said in [
+        "`failed`, which is no known word, is infrastructure, not the agent's failure: 2 trials",
+        "`infra:runner:timeout` is infrastructure, not the agent's failure: 1 trials",
+    ] {
+        assert!(done.stderr.contains(said), "{done:#?}");
+    }
+    assert!(!done.stderr.contains("completed"), "{done:#?}");
+}

@@ -528,3 +528,40 @@ fn a_task_that_says_nothing_is_refused_before_a_live_arm_is_asked() {
     }
     assert!(!place.path("run").exists(), "nothing is planned");
 }
+
+#[test]
+fn a_key_that_is_written_into_an_arm_is_refused_before_anything_is_stored() {
+    let place = Place::new();
+    suite(&place, 1, 1, "");
+    let key = "hunter2-hunter2-hunter2";
+    for (more, where_) in [
+        (format!("system: 'use {key}'"), "system"),
+        (format!("params: {{a: [{{b: 'x{key}'}}]}}"), "params"),
+        (format!("headers: {{x-team: '{key}'}}"), "headers.x-team"),
+        ("params: {api_key: other-secret}".to_owned(), "api_key"),
+        (
+            "headers: {x-custom: 'Bearer other-secret'}".to_owned(),
+            "x-custom",
+        ),
+        ("headers: {x-pass: other-secret}".to_owned(), "x-pass"),
+    ] {
+        let url = "http://127.0.0.1:1/v1";
+        arms(
+            &place,
+            "",
+            &chat("cand", url, &format!(", api_key_env: BRKKEY, {more}")),
+        );
+        let mut command = place.command();
+        command
+            .env("BRKKEY", key)
+            .args(["run", "s", "--out", "run"]);
+        let done = Done::of(command.output().unwrap());
+        assert_eq!(done.code, 2, "{done:#?}");
+        assert!(done.error().contains(where_), "{done:#?}");
+        assert!(
+            !done.error().contains(key) && !done.error().contains("other-secret"),
+            "{done:#?}"
+        );
+        assert!(!place.path("run").exists());
+    }
+}

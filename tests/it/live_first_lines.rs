@@ -1,9 +1,14 @@
 //! What a reader learns first of a live run: that it was stopped, what was lost and why, who was asked.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::common::{Done, Place};
-use crate::live_common::{Raw, arms, chat, closed_port, http, says, suite};
+use crate::live_common::{Found, Raw, Streamed, arms, chat, closed_port, http, says, suite};
 
 const OK: &str = "{\"status\": \"ok\"}";
 
@@ -26,6 +31,76 @@ fn slow() -> Raw {
 /// The lines of a page up to its first heading of the second level.
 fn head(page: &str) -> &str {
     page.split("\n## ").next().unwrap()
+}
+
+#[test]
+fn a_run_whose_trials_in_flight_were_cancelled_decides_nothing_until_they_have_run() {
+    // One task of the candidate hangs, or all of them do; every trial has started.
+    for (which, cut_off) in [("\"go 1\"", 2), ("go ", 60)] {
+        let place = Place::new();
+        let hangs = Arc::new(AtomicBool::new(true));
+        let flag = hangs.clone();
+        let server = Raw::start(move |request| {
+            while request.text.contains(which) && flag.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            says("cand", request.number, OK)
+        });
+        suite(&place, 30, 2, RULES);
+        arms(&place, "", &chat("cand", &server.url(), ""));
+        let mut command = place.command();
+        let line = "run s --out run --no-preflight --concurrency 130";
+        let mut streamed = Streamed::start(command.args(line.split(' ')));
+        for _ in cut_off..120 {
+            streamed.until("trial");
+        }
+        while server.requests() < 60 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        streamed.signal(Signal::SIGINT);
+        streamed.until("stopping");
+        streamed.signal(Signal::SIGINT);
+        let (done, _) = streamed.end();
+        assert_eq!(done.code, 3, "{done:#?}");
+        let go_on = "stopped early (interrupted); go on with: assize run --resume run";
+        assert!(done.stderr.contains(go_on), "{done:#?}");
+        assert!(!done.stderr.contains("--again"), "{done:#?}");
+        let found = Found::of(&place, "run");
+        assert_eq!(
+            found.report.0["stopped"],
+            json!({"started": 120, "cancelled": cut_off, "planned": 120, "by": "interrupted"})
+        );
+        assert_eq!(found.count("cand", "started"), 60);
+        assert_eq!(
+            found.infra("cand"),
+            [("cancelled:cancelled".to_owned(), cut_off)]
+        );
+        for rule in found.report.0["gate"]["rules"].as_array().unwrap() {
+            assert_eq!(rule["result"], "inconclusive", "{rule}");
+            let why = rule["reason"].as_str().unwrap();
+            // Of an arm of which nothing is there, no rate can be said to be too low either.
+            let unmeasured = why == "not_measured: not_started" && cut_off == 60;
+            assert!(
+                why.contains("the run was stopped early") || unmeasured,
+                "{rule}"
+            );
+        }
+        let said = format!(
+            "topped early: 120 of 120 trials started, {cut_off} of them cancelled; interrupted"
+        );
+        let page = place.read("run/report/report.md");
+        assert!(head(&page).contains(&said), "{page}");
+        assert!(!head(&page).contains("ost to infrastructure"), "{page}");
+        let again = place.expect(0, "report run");
+        assert!(again.stdout.contains(&said), "{again:#?}");
+
+        hangs.store(false, Ordering::SeqCst);
+        place.expect(0, "run --resume run --no-preflight");
+        let found = Found::of(&place, "run");
+        assert_eq!(found.report.0["stopped"], Value::Null);
+        found.all_passed("cand", 60);
+        found.all_passed("base", 60);
+    }
 }
 
 #[test]
@@ -140,7 +215,7 @@ fn arms_that_did_not_answer_stand_in_every_later_report_until_the_run_goes_on() 
     let by = "an arm did not answer before it began";
     assert_eq!(
         before["stopped"],
-        json!({"started": 0, "planned": 4, "by": by})
+        json!({"started": 0, "cancelled": 0, "planned": 4, "by": by})
     );
     // The run goes on without asking first, and each trial says itself what broke.
     place.expect(4, "run --resume run --no-preflight");

@@ -172,7 +172,16 @@ fn goes_on(id: &str) -> bool {
 
 #[test]
 fn a_process_that_left_its_group_is_killed_and_named() {
-    let script = "setsid sleep 987 & echo $! > $ASSIZE_SUITE/../child; sleep 0.2; echo 1";
+    killed_and_named("setsid sleep 987");
+}
+
+#[test]
+fn a_process_that_cleared_its_environment_is_found_by_where_it_works() {
+    killed_and_named("setsid env -i sleep 988");
+}
+
+fn killed_and_named(left: &str) {
+    let script = format!("{left} & echo $! > $ASSIZE_SUITE/../child; sleep 0.2; echo 1");
     let more = format!("tools: {{act: {{command: {{run: [sh, -c, '{script}']}}}}}}\n");
     let place = Place::new();
     suite(&place, 1, 1, &more);

@@ -105,7 +105,7 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         // A live run that was stopped early has tasks in common that it did not come to.
-        if !super::live_facts::not_started(self).is_empty() {
+        if !super::live_facts::to_run(self).is_empty() {
             return Ok(());
         }
         Err(

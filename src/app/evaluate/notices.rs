@@ -2,6 +2,7 @@
 
 use super::Evaluation;
 use crate::app::judge::Labelling;
+use crate::app::live_facts::ToRun;
 use crate::app::rules_of_report;
 use crate::base::Result;
 use crate::model::analysis::Schedule;
@@ -42,13 +43,29 @@ impl Evaluation<'_> {
                 "the suite declares no rules, so nothing was decided".to_owned(),
             );
         }
-        for (arm, not_started, planned) in crate::app::live_facts::not_started(self) {
-            say(
-                "not_started",
-                format!(
-                    "{arm}: {not_started} of {planned} planned trials never started, because the run ended before its randomised schedule did; they are not missing"
-                ),
-            );
+        for ToRun {
+            arm,
+            not_started,
+            cut_off,
+            planned,
+        } in crate::app::live_facts::to_run(self)
+        {
+            if not_started > 0 {
+                say(
+                    "not_started",
+                    format!(
+                        "{arm}: {not_started} of {planned} planned trials never started, because the run ended before its randomised schedule did; they are not missing"
+                    ),
+                );
+            }
+            if cut_off > 0 {
+                say(
+                    "cut_off",
+                    format!(
+                        "{arm}: {cut_off} of {planned} planned trials were cancelled when the run was stopped; what was still running is mostly what is slow or hangs, so nothing is decided until they have run again (`assize run --resume`)"
+                    ),
+                );
+            }
         }
         for arm in &self.arms {
             let store = self.stores[arm.store];

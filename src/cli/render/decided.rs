@@ -77,11 +77,7 @@ pub fn decided(done: &Decided, format: Format) -> Result<u8> {
 fn head(report: &Report) -> String {
     let mut text = String::new();
     if let Some(stopped) = &report.stopped {
-        let by = stopped.by.as_deref().unwrap_or("its process ended");
-        text.push_str(&format!(
-            "stopped early: {} of {} trials started; {by}\n",
-            stopped.started, stopped.planned
-        ));
+        text.push_str(&format!("stopped early: {stopped}\n"));
     }
     for row in &report.preflight {
         text.push_str(&format!(

@@ -27,7 +27,7 @@ pub struct QualityCells {
     pub missing: Vec<u32>,
     /// Of these, trials that the judge was asked about and gave no usable answer.
     pub unusable: Vec<u32>,
-    /// Trials that were started.
+    /// Trials that were started, but for those that a stop of the run cut off.
     pub started: Vec<u32>,
     /// Planned trials.
     pub planned: Vec<u32>,
@@ -47,7 +47,7 @@ impl QualityCells {
         for row in (0..table.len()).filter(|&row| usize::from(table.arm[row]) == arm) {
             let task = table.task[row] as usize;
             cells.planned[task] += 1;
-            if table.state[row] == RowState::NotStarted {
+            if table.state[row].is_to_run() {
                 continue;
             }
             cells.started[task] += 1;

@@ -1,5 +1,6 @@
 //! What a live arm may say.
 
+use super::secret_name;
 use crate::base::Error;
 use crate::load::check::At;
 use crate::load::nearest;
@@ -71,12 +72,17 @@ pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
             problems.push(at.to("params").to(key).problem(problem));
         }
     }
-    for name in arm.headers.keys() {
-        if is_reserved(name) {
+    for (name, value) in &arm.headers {
+        if is_reserved(name) || secret_name::header_holds_key(name, value) {
             let problem = format!("the header `{name}` is not declared here");
             let hint = "keys come from the environment: name the variable with `api_key_env`";
             problems.push(at.to("headers").to(name).problem(problem).hint(hint));
         }
+    }
+    for name in secret_name::params_with_key(&arm.params) {
+        let problem = format!("the parameter `{name}` looks like a key, which would be stored");
+        let hint = "keys come from the environment: name the variable with `api_key_env`";
+        problems.push(at.to("params").problem(problem).hint(hint));
     }
     for (name, value) in &arm.headers {
         for unknown in placeholders(value).filter(|p| !FILLED_IN.contains(p)) {
@@ -118,21 +124,9 @@ pub(crate) fn check(arm: &ChatArm, at: &At, problems: &mut Vec<Error>) {
     }
 }
 
-/// Whether a header carries a key, or belongs to the connection.
+/// Whether a header carries a key by its protocol, or belongs to the connection.
 fn is_reserved(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let secret = ["key", "token", "secret", "auth", "cookie", "password"];
-    NOT_DECLARED.contains(&name.as_str()) || secret.iter().any(|word| name.contains(word))
-}
-
-/// Whether the query of a URL carries a key.
-fn holds_key(url: &str) -> bool {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let secret = ["key", "token", "secret", "sig", "password", "auth"];
-    query.split('&').any(|pair| {
-        let name = pair.split('=').next().unwrap_or("").to_ascii_lowercase();
-        secret.iter().any(|word| name.contains(word))
-    })
+    NOT_DECLARED.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// What is wrong with the URL of an endpoint.
@@ -153,7 +147,7 @@ pub fn url_problem(url: &str) -> Option<String> {
         {
             Some("the URL holds a user or key; keys come from the environment".to_owned())
         }
-        Some(_) if holds_key(url) => {
+        Some(_) if secret_name::query_holds_key(url) => {
             Some("the URL's query holds a key; keys come from the environment".to_owned())
         }
         Some(_) => None,

@@ -63,20 +63,12 @@ pub(super) fn decision(lookup: &Lookup<'_>) -> Decision {
             }
             (result, _) => sentence(result),
         },
-        stopped: lookup.report.stopped.as_ref().map(stopped),
+        stopped: lookup.report.stopped.as_ref().map(|s| s.to_string()),
         begun: lookup.report.accounting.iter().any(|row| row.started > 0),
         lost: lookup.report.lost().map(|l| l.to_string()).collect(),
         rules: gate.rules.iter().map(|rule| line(lookup, rule)).collect(),
         words: word_lines(lookup),
     }
-}
-
-fn stopped(stopped: &StoppedEarly) -> String {
-    let by = stopped.by.as_deref().unwrap_or("its process ended");
-    format!(
-        "{} of {} trials started; {by}",
-        stopped.started, stopped.planned
-    )
 }
 
 fn question(lookup: &Lookup<'_>) -> Option<Question> {

@@ -213,6 +213,9 @@ impl Columns {
                 names.join(", ")
             )));
         }
+        for column in &found {
+            check_twins(header, column, map)?;
+        }
         let found = Self { found };
         match found.measures_something() {
             true => Ok(found),
@@ -252,6 +255,24 @@ impl Columns {
             keys.join(", ")
         ))
     }
+}
+
+/// Refuses a column that is read if another has its name: which is meant nobody can say. Names that a map
+/// gives are taken to the letter, others in any case.
+fn check_twins(header: &StringRecord, column: &Column, map: &TableMap) -> Result<()> {
+    let mapped = map.entries.iter().any(|(_, name)| *name == column.name);
+    let same = |name: &str| match mapped {
+        true => name.trim() == column.name,
+        false => name.trim().eq_ignore_ascii_case(&column.name),
+    };
+    if header.iter().filter(|name| same(name)).count() < 2 {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "more than one column has the name `{}`",
+        column.name
+    ))
+    .hint("rename all but the one that is meant"))
 }
 
 fn position(header: &StringRecord, column: &str) -> Result<usize> {
