@@ -37,7 +37,10 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        self.visit_string(text.to_owned())
+        Ok(Content {
+            text: Some(text.to_owned()),
+            unread: false,
+        })
     }
 
     fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
