@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::model::chat::{ChatRequest, Completion, Finish, ToolCall, ToolDef};
+use crate::model::chat::{ChatRequest, Completion, ToolCall, ToolDef};
 use crate::model::trace::Usage;
 
 use super::anthropic_messages::{Turn, system, turns};
 use super::failure::{Code, Failed};
-use super::{lenient, status};
+use super::{ending, lenient, status};
 
 /// Keys of a request that are not the arm's to set.
 pub(super) const RESERVED: [&str; 5] = ["model", "messages", "tools", "stream", "system"];
@@ -79,6 +79,7 @@ struct Reply<'a> {
     #[serde(borrow)]
     content: Option<Vec<&'a RawValue>>,
     stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "lenient::usage")]
     usage: Option<Tokens>,
     error: Option<Value>,
 }
@@ -136,14 +137,27 @@ pub(super) struct Answered {
     pub text: Option<String>,
     pub calls: Vec<ToolCall>,
     pub opaque: Vec<Value>,
+    /// Whether blocks came that nobody knows.
+    pub unread: bool,
 }
 
 impl Answered {
-    pub fn completion(mut self, stop_reason: Option<&str>) -> Completion {
+    /// The reply, without what is not in its blocks.
+    ///
+    /// # Errors
+    ///
+    /// If it says that the provider broke, or is empty for a reason that is not the model's.
+    pub fn completion(mut self, stop_reason: Option<&str>) -> Result<Completion, Failed> {
         lenient::tell_apart(&mut self.calls);
-        Completion {
-            finish: finish(stop_reason, !self.calls.is_empty()),
-            text: self.text.filter(|text| !text.is_empty()),
+        let has_calls = !self.calls.is_empty();
+        let finish = ending::finish(stop_reason, has_calls)?;
+        let text = self.text.filter(|text| !text.is_empty());
+        if !has_calls && text.as_ref().is_none_or(|text| text.trim().is_empty()) {
+            ending::check_empty(&finish, !self.unread)?;
+        }
+        Ok(Completion {
+            finish,
+            text,
             calls: self.calls,
             usage: Usage::default(),
             model: None,
@@ -152,17 +166,7 @@ impl Answered {
             opaque: self.opaque,
             attempts: 1,
             declared_ms: None,
-        }
-    }
-}
-
-fn finish(reason: Option<&str>, has_calls: bool) -> Finish {
-    match reason {
-        Some("refusal") => Finish::Refusal,
-        Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
-        Some("tool_use" | "end_turn") if has_calls => Finish::ToolCalls,
-        Some("end_turn" | "stop_sequence") => Finish::Stop,
-        other => Finish::Other(other.unwrap_or("none").to_owned()),
+        })
     }
 }
 
@@ -174,9 +178,7 @@ fn finish(reason: Option<&str>, has_calls: bool) -> Finish {
 pub(super) fn parse(body: &[u8]) -> Result<Completion, Failed> {
     let unreadable = |error| Failed::unreadable(body, &error);
     let reply: Reply = serde_json::from_slice(body).map_err(unreadable)?;
-    if let Some(error) = reply.error.filter(|error| !error.is_null()) {
-        return Err(status::of_error(&error));
-    }
+    status::no_error(reply.error)?;
     let Some(blocks) = reply.content else {
         return Err(Failed::new(
             Code::MalformedReply,
@@ -191,7 +193,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Completion, Failed> {
         usage: reply.usage.unwrap_or_default().usage(),
         model: reply.model,
         response_id: reply.id,
-        ..answered.completion(reply.stop_reason.as_deref())
+        ..answered.completion(reply.stop_reason.as_deref())?
     })
 }
 
@@ -219,8 +221,9 @@ impl Answered {
                 arguments: block.input.map_or("{}", RawValue::get).to_owned(),
             }),
             ("thinking" | "redacted_thinking", ..) => self.opaque.push(serde_json::from_str(raw)?),
+            ("tool_use", ..) => return Err(serde::de::Error::custom("a call without id or name")),
             // Blocks of tools that the provider runs itself are not asked for.
-            _ => {}
+            _ => self.unread = true,
         }
         Ok(())
     }

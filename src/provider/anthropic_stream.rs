@@ -18,6 +18,7 @@ struct Event {
     message: Option<Start>,
     content_block: Option<Map<String, Value>>,
     delta: Option<Delta>,
+    #[serde(default, deserialize_with = "lenient::usage")]
     usage: Option<Tokens>,
     error: Option<Value>,
 }
@@ -27,6 +28,7 @@ struct Start {
     #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     model: Option<String>,
+    #[serde(default, deserialize_with = "lenient::usage")]
     usage: Option<Tokens>,
 }
 
@@ -66,11 +68,14 @@ impl Assembly {
     pub fn take(&mut self, data: &[u8]) -> Result<bool, Failed> {
         let event: Event =
             serde_json::from_slice(data).map_err(|e| Failed::unreadable(data, &e))?;
+        if event.kind == "error" {
+            return Err(status::of_error(&event.error.unwrap_or_default()));
+        }
+        status::no_error(event.error)?;
         match event.kind.as_str() {
-            "error" => return Err(status::of_error(&event.error.unwrap_or_default())),
             "message_start" => self.start(event.message),
             "content_block_start" => self.begin(event.index, event.content_block),
-            "content_block_delta" => self.grow(event.index, event.delta),
+            "content_block_delta" => self.grow(event.index, event.delta)?,
             "message_delta" => self.update(event.delta, event.usage),
             "message_stop" => self.stopped = true,
             // `ping`, `content_block_stop`, and what later versions add.
@@ -95,10 +100,11 @@ impl Assembly {
         });
     }
 
-    fn grow(&mut self, index: Option<usize>, delta: Option<Delta>) {
+    fn grow(&mut self, index: Option<usize>, delta: Option<Delta>) -> Result<(), Failed> {
         let block = self.blocks.iter_mut().rfind(|block| block.index == index);
         let (Some(growing), Some(delta)) = (block, delta) else {
-            return;
+            let text = "a piece of a block that never began";
+            return Err(Failed::new(Code::MalformedReply, text));
         };
         growing
             .input
@@ -106,6 +112,7 @@ impl Assembly {
         growing.append("text", delta.text);
         growing.append("thinking", delta.thinking);
         growing.append("signature", delta.signature);
+        Ok(())
     }
 
     fn update(&mut self, delta: Option<Delta>, usage: Option<Tokens>) {
@@ -133,7 +140,7 @@ impl Assembly {
             usage: self.tokens.usage(),
             model: self.model,
             response_id: self.id,
-            ..answered.completion(self.stop_reason.as_deref())
+            ..answered.completion(self.stop_reason.as_deref())?
         })
     }
 }
@@ -164,7 +171,7 @@ impl Growing {
                 self.block.insert("type".to_owned(), Value::String(kind));
                 answered.opaque.push(Value::Object(self.block));
             }
-            _ => {}
+            _ => answered.unread = true,
         }
     }
 

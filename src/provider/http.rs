@@ -204,7 +204,7 @@ async fn rejected(mut response: Response, place: &str) -> Result<Completion, Fai
         };
         return Ok(Completion {
             finish: Finish::Refusal,
-            ..refused.completion()
+            ..refused.completion()?
         });
     }
     let status = response.status().as_u16();

@@ -3,43 +3,62 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::model::chat::ToolCall;
 
+/// What `content` holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Content {
+    /// The text, if there is any.
+    pub text: Option<String>,
+    /// Whether there are parts of a type that nobody knows.
+    pub unread: bool,
+}
+
 /// Reads `content`: a text, null, or a list of parts of which those of type `text` are joined. Parts
-/// of other types are dropped unread, as some hold reasoning.
-pub(super) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
-    input.deserialize_any(TextVisitor)
+/// of other types are dropped unread, as some hold reasoning. `None` is left to a field that is not there.
+pub(super) fn content<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Content>, D::Error> {
+    input.deserialize_any(TextVisitor).map(Some)
 }
 
 struct TextVisitor;
 
 impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Option<String>;
+    type Value = Content;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, null or a list of parts")
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
+        Ok(Content::default())
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Some(text.to_owned()))
+        Ok(Content {
+            text: Some(text.to_owned()),
+            unread: false,
+        })
     }
 
     fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-        Ok(Some(text))
+        Ok(Content {
+            text: Some(text),
+            unread: false,
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-        let mut joined: Option<String> = None;
+        let mut joined = Content::default();
         while let Some(part) = parts.next_element::<Part>()? {
-            if let (true, Some(text)) = (part.kind == "text", part.text) {
-                joined.get_or_insert_default().push_str(&text);
+            match (part.kind.as_str(), part.text) {
+                ("text" | "output_text", Some(text)) => {
+                    joined.text.get_or_insert_default().push_str(&text);
+                }
+                ("thinking" | "redacted_thinking" | "reasoning", _) => {}
+                _ => joined.unread = true,
             }
         }
         Ok(joined)
@@ -51,10 +70,10 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Reads an id: a text, a number, which some servers write, or null.
+/// Reads an id: a text, a number, which some servers write, or null. A blank one is none.
 pub(super) fn id<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
     let id = Option::<IdForm>::deserialize(input)?;
-    Ok(id.map(|id| id.0))
+    Ok(id.map(|id| id.0).filter(|id| !id.trim().is_empty()))
 }
 
 struct IdForm(String);
@@ -89,15 +108,27 @@ impl<'de> Deserialize<'de> for IdForm {
     }
 }
 
-/// Reads a count of tokens: a whole number, also one written as `12.0`, or null. One that is negative or
-/// has a fraction is no count, and then it is not known.
+/// Reads a count of tokens: a whole number, also one written as `12.0`. Anything else, such as one that is
+/// negative or has a fraction, is no count, and then it is not known.
 pub(super) fn count<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(input)? else {
+    let raw = Box::<RawValue>::deserialize(input)?;
+    let Ok(number) = serde_json::from_str::<serde_json::Number>(raw.get()) else {
         return Ok(None);
     };
     let whole = |n: &f64| *n >= 0.0 && n.fract() == 0.0 && *n < 9e15;
     let written = || number.as_f64().filter(whole).map(|n| n as u64);
     Ok(number.as_u64().or_else(written))
+}
+
+/// Reads the usage of a reply, which is an extra: in a form that is not the protocol's it is not known.
+pub(super) fn usage<'de, D, T>(input: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let raw = Box::<RawValue>::deserialize(input)?;
+    let object = Some(raw.get()).filter(|raw| raw.starts_with('{'));
+    Ok(object.and_then(|raw| serde_json::from_str(raw).ok()))
 }
 
 #[derive(Deserialize)]
@@ -136,21 +167,25 @@ mod tests {
 
     #[derive(Deserialize)]
     struct Holder {
-        #[serde(default, deserialize_with = "text")]
-        content: Option<String>,
+        #[serde(default, deserialize_with = "content")]
+        content: Option<Content>,
     }
 
     #[test]
     fn content_is_read_in_every_form() {
         let read = |body: &str| serde_json::from_str::<Holder>(body).map(|h| h.content);
-        assert_eq!(
-            read(r#"{"content":"a\n"}"#).unwrap().as_deref(),
-            Some("a\n")
-        );
-        assert_eq!(read(r#"{"content":null}"#).unwrap(), None);
+        let holds = |text: Option<&str>, unread| {
+            let text = text.map(str::to_owned);
+            Some(Content { text, unread })
+        };
+        let plain = read(r#"{"content":"a\n"}"#).unwrap();
+        assert_eq!(plain, holds(Some("a\n"), false));
+        assert_eq!(read(r#"{"content":null}"#).unwrap(), holds(None, false));
         assert_eq!(read("{}").unwrap(), None);
+        let odd = read(r#"{"content":[{"type":"picture"}]}"#).unwrap();
+        assert_eq!(odd, holds(None, true));
         let parts = r#"{"content":[{"type":"thinking","thinking":[{}]},{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
-        assert_eq!(read(parts).unwrap().as_deref(), Some("ab"));
+        assert_eq!(read(parts).unwrap(), holds(Some("ab"), false));
         assert!(read(r#"{"content":{"a":1}}"#).is_err());
         assert!(read(r#"{"content":7}"#).is_err());
     }
@@ -175,7 +210,8 @@ mod tests {
         assert_eq!(read(r#"{"id": null, "tokens": null}"#), (None, None));
         assert_eq!(read(r#"{"id": -7, "tokens": 1.5}"#), (id("-7"), None));
         assert_eq!(read(r#"{"tokens": -1}"#), (None, None));
-        assert!(serde_json::from_str::<Numbers>(r#"{"tokens": "12"}"#).is_err());
+        assert_eq!(read(r#"{"id": " ", "tokens": "12"}"#), (None, None));
+        assert_eq!(read(r#"{"tokens": true}"#), (None, None));
         assert!(serde_json::from_str::<Numbers>(r#"{"id": [1]}"#).is_err());
     }
 

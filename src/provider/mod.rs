@@ -19,6 +19,7 @@ mod cache;
 mod client;
 mod descriptors;
 mod echoes;
+mod ending;
 mod endpoint;
 mod failure;
 mod http;

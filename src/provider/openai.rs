@@ -11,8 +11,9 @@ use crate::model::chat::{ChatRequest, Completion, Finish, ToolCall};
 use crate::model::trace::Usage;
 
 use super::failure::{Code, Failed};
+use super::lenient::Content;
 use super::openai_messages::{Messages, Tools};
-use super::{lenient, status};
+use super::{ending, lenient, status};
 
 /// Keys of a request that are not the arm's to set.
 pub(super) const RESERVED: [&str; 6] = [
@@ -67,8 +68,9 @@ struct Reply<'a> {
     #[serde(default, deserialize_with = "lenient::id")]
     id: Option<String>,
     model: Option<String>,
-    #[serde(borrow, default)]
-    choices: Vec<Choice<'a>>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(default, deserialize_with = "lenient::usage")]
     usage: Option<Tokens>,
     error: Option<Value>,
 }
@@ -76,17 +78,21 @@ struct Reply<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(borrow)]
-    message: Answer<'a>,
+    message: Option<Answer<'a>>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
 struct Answer<'a> {
-    #[serde(default, deserialize_with = "lenient::text")]
-    content: Option<String>,
+    #[serde(default, deserialize_with = "lenient::content")]
+    content: Option<Content>,
     refusal: Option<String>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<CallIn<'a>>>,
+    /// The one call of the protocol's first form, which had no ids.
+    #[serde(borrow, default)]
+    function_call: Option<FunctionIn<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -137,31 +143,46 @@ impl Tokens {
 /// If it is not of the protocol, or is an error under status 200.
 pub(super) fn parse(body: &[u8]) -> Result<Completion, Failed> {
     let reply: Reply = serde_json::from_slice(body).map_err(|e| Failed::unreadable(body, &e))?;
-    if let Some(error) = reply.error.filter(|error| !error.is_null()) {
-        return Err(status::of_error(&error));
-    }
-    let Some(choice) = reply.choices.into_iter().next() else {
+    status::no_error(reply.error)?;
+    let Some(choice) = reply.choices.into_iter().flatten().next() else {
         return Err(Failed::new(
             Code::MalformedReply,
             "the reply has no choices",
         ));
     };
-    let calls = choice.message.tool_calls.unwrap_or_default();
-    let answered = Answered {
-        text: choice.message.content,
-        refusal: choice.message.refusal,
-        calls: calls
-            .into_iter()
-            .enumerate()
-            .map(|(i, call)| call.read(i))
-            .collect(),
-        finish_reason: choice.finish_reason,
-    };
-    let mut completion = answered.completion();
+    let mut completion = choice.read()?.completion()?;
     completion.usage = reply.usage.map(Tokens::usage).unwrap_or_default();
     completion.model = reply.model;
     completion.response_id = reply.id;
     Ok(completion)
+}
+
+impl Choice<'_> {
+    fn read(self) -> Result<Answered, Failed> {
+        status::no_error(self.error)?;
+        let Some(message) = self.message else {
+            return Err(Failed::new(
+                Code::MalformedReply,
+                "the reply has no message",
+            ));
+        };
+        let first_form = message
+            .function_call
+            .map(|function| CallIn { id: None, function });
+        let calls = message.tool_calls.filter(|calls| !calls.is_empty());
+        let calls = calls.unwrap_or_else(|| first_form.into_iter().collect());
+        Ok(Answered {
+            understood: message.content.as_ref().is_some_and(|c| !c.unread),
+            text: message.content.and_then(|content| content.text),
+            refusal: message.refusal,
+            calls: calls
+                .into_iter()
+                .enumerate()
+                .map(|(i, call)| call.read(i))
+                .collect(),
+            finish_reason: self.finish_reason,
+        })
+    }
 }
 
 impl CallIn<'_> {
@@ -187,19 +208,32 @@ pub(super) struct Answered {
     pub refusal: Option<String>,
     pub calls: Vec<ToolCall>,
     pub finish_reason: Option<String>,
+    /// Whether the content is there and all of it was read.
+    pub understood: bool,
 }
 
 impl Answered {
-    pub fn completion(mut self) -> Completion {
+    /// The reply, without what is not the choice's.
+    ///
+    /// # Errors
+    ///
+    /// If the choice says that the provider broke, or is empty for a reason that is not the model's.
+    pub fn completion(mut self) -> Result<Completion, Failed> {
         lenient::tell_apart(&mut self.calls);
         let refusal = self.refusal.filter(|text| !text.is_empty());
-        let finish = finish(
-            self.finish_reason,
-            refusal.is_some(),
-            !self.calls.is_empty(),
-        );
-        Completion {
-            text: self.text.filter(|text| !text.is_empty()).or(refusal),
+        let has_calls = !self.calls.is_empty();
+        // Some servers write an empty word for none.
+        let reason = self.finish_reason.filter(|word| !word.is_empty());
+        let finish = match ending::finish(reason.as_deref(), has_calls)? {
+            _ if refusal.is_some() => Finish::Refusal,
+            finish => finish,
+        };
+        let text = self.text.filter(|text| !text.is_empty()).or(refusal);
+        if !has_calls && text.as_ref().is_none_or(|text| text.trim().is_empty()) {
+            ending::check_empty(&finish, self.understood)?;
+        }
+        Ok(Completion {
+            text,
             calls: self.calls,
             finish,
             usage: Usage::default(),
@@ -209,19 +243,6 @@ impl Answered {
             opaque: Vec::new(),
             attempts: 1,
             declared_ms: None,
-        }
-    }
-}
-
-fn finish(reason: Option<String>, refused: bool, has_calls: bool) -> Finish {
-    match reason.as_deref() {
-        _ if refused => Finish::Refusal,
-        Some("content_filter") => Finish::Refusal,
-        Some("length") => Finish::Length,
-        // Some servers say `stop` beside calls, some nothing.
-        Some("stop" | "tool_calls" | "function_call") | None if has_calls => Finish::ToolCalls,
-        Some("stop") => Finish::Stop,
-        Some(other) => Finish::Other(other.to_owned()),
-        None => Finish::Other("none".to_owned()),
+        })
     }
 }

@@ -1,5 +1,17 @@
 //! Server-sent events: bytes in, the data of whole events out.
 
+use super::failure::{Code, Failed};
+
+/// A line that is none of the format; what it held is lost.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Damaged;
+
+impl From<Damaged> for Failed {
+    fn from(_: Damaged) -> Self {
+        Self::new(Code::MalformedReply, "a line of the stream is damaged")
+    }
+}
+
 /// Cuts a stream into events (WHATWG HTML, *Server-sent events*). Only `data` is of interest: both
 /// protocols repeat the kind of an event in it.
 #[derive(Default)]
@@ -8,20 +20,28 @@ pub(super) struct Events {
     rest: Vec<u8>,
     /// Data of an event that is not complete yet.
     data: Vec<u8>,
+    /// Whether the last byte was a carriage return, to which a line feed may belong.
+    returned: bool,
+    /// Whether the first line, which may begin with a byte order mark, is behind.
+    begun: bool,
 }
 
 impl Events {
     /// Takes the next bytes and hands every event that they complete to `take`, until it says `true`
-    /// (the stream is over) or fails.
-    pub fn feed<E>(
+    /// (the stream is over) or fails. A damaged line fails too.
+    pub fn feed<E: From<Damaged>>(
         &mut self,
         bytes: &[u8],
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let mut bytes = bytes;
-        while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
-            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            bytes = rest;
+        if self.returned && !bytes.is_empty() {
+            self.returned = false;
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        }
+        while let Some(end) = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')) {
+            let line = &bytes[..end];
+            bytes = self.after_end(&bytes[end..]);
             let over = if self.rest.is_empty() {
                 self.line(line, &mut take)?
             } else {
@@ -37,19 +57,32 @@ impl Events {
         Ok(false)
     }
 
+    /// What comes after the end of a line, which is a line feed, a carriage return, or both; the line
+    /// feed of both may not have come yet.
+    fn after_end<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        self.returned = bytes == b"\r";
+        bytes.strip_prefix(b"\r\n").unwrap_or(&bytes[1..])
+    }
+
     /// The event that the end of the stream leaves open; strictly it would be dropped, but some
     /// servers end without the empty line.
-    pub fn close<E>(mut self, mut take: impl FnMut(&[u8]) -> Result<bool, E>) -> Result<bool, E> {
+    pub fn close<E: From<Damaged>>(
+        mut self,
+        mut take: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let rest = std::mem::take(&mut self.rest);
         Ok(self.line(&rest, &mut take)? || self.line(b"", &mut take)?)
     }
 
-    fn line<E>(
+    fn line<E: From<Damaged>>(
         &mut self,
         line: &[u8],
         take: &mut impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = match std::mem::replace(&mut self.begun, true) {
+            false => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line),
+            true => line,
+        };
         if line.is_empty() {
             if self.data.is_empty() {
                 return Ok(false);
@@ -63,8 +96,25 @@ impl Events {
             }
             let value = value.strip_prefix(b" ").unwrap_or(value);
             self.data.extend_from_slice(value);
+            return Ok(false);
         }
-        Ok(false)
+        check(line).map(|()| false).map_err(E::from)
+    }
+}
+
+/// Checks a line that is not data. The format lets fields pass that it doesn't know, but one that holds
+/// an object, or whose name is no word in small letters, was data once.
+fn check(line: &[u8]) -> Result<(), Damaged> {
+    let colon = line.iter().position(|b| *b == b':');
+    let name = &line[..colon.unwrap_or(line.len())];
+    let value = colon.map_or(&b""[..], |at| line[at + 1..].trim_ascii_start());
+    let word = |b: &u8| b.is_ascii_lowercase() || matches!(b, b'-' | b'_');
+    let known = [&b"event"[..], b"id", b"retry", b"data", b""].contains(&name);
+    let harmless = colon.is_some() && name.iter().all(word) && !value.starts_with(b"{");
+    if known || harmless {
+        Ok(())
+    } else {
+        Err(Damaged)
     }
 }
 
@@ -76,7 +126,7 @@ mod tests {
         let mut found = Vec::new();
         let mut take = |data: &[u8]| {
             found.push(String::from_utf8_lossy(data).into_owned());
-            Ok::<bool, ()>(data == b"end")
+            Ok::<bool, Damaged>(data == b"end")
         };
         let mut events = Events::default();
         for piece in pieces {
@@ -107,5 +157,42 @@ mod tests {
         assert_eq!(events(&[b"data: a\n\ndata: b"]), ["a", "b"]);
         assert_eq!(events(&[b"data: b\n"]), ["b"]);
         assert_eq!(events(&[b""]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_end_of_line_and_a_byte_order_mark_are_read() {
+        assert_eq!(events(&[b"data: a\r\rdata: b\r", b"\r"]), ["a", "b"]);
+        assert_eq!(events(&[b"data: a\r", b"\ndata: b\r\n\r\n"]), ["a\nb"]);
+        assert_eq!(events(&[b"\xef\xbb", b"\xbfdata: a\n\n"]), ["a"]);
+    }
+
+    #[test]
+    fn damaged_lines_fail_and_unknown_fields_pass() {
+        let feed = |line: &str| {
+            let text = format!("{line}\n");
+            Events::default().feed(text.as_bytes(), |_| Ok::<bool, Damaged>(false))
+        };
+        for line in [
+            "oops data: {}",
+            "  data: {}",
+            "Data: {}",
+            "{\"a\": 1}",
+            "ata: {}",
+            "oops",
+        ] {
+            assert_eq!(feed(line), Err(Damaged), "{line}");
+        }
+        for line in [
+            ": hello",
+            ":{}",
+            "x: y",
+            "x-time: 3",
+            "event: a",
+            "id",
+            "retry: 3",
+            "data",
+        ] {
+            assert_eq!(feed(line), Ok(false), "{line}");
+        }
     }
 }

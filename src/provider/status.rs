@@ -73,6 +73,9 @@ impl Complaint {
 
     fn too_long(&self) -> bool {
         let lower = self.message.to_ascii_lowercase();
+        if only_answer_too_long(&lower) {
+            return false;
+        }
         let words = [
             "maximum context length",
             "prompt is too long",
@@ -104,6 +107,39 @@ impl Complaint {
             .or_else(|| named(&self.kind))
             .unwrap_or(500)
     }
+}
+
+/// Whether a complaint in lower case is of the room that the arm asks for the answer, as the messages alone
+/// would fit: "maximum context length is 8192 tokens, however you requested 9020 tokens (20 in the messages,
+/// 9000 in the completion)" (OpenAI; OpenRouter's and vLLM's forms differ a little).
+fn only_answer_too_long(lower: &str) -> bool {
+    let limit = after(lower, "maximum context length is");
+    let asked = after(lower, "requested about").or_else(|| after(lower, "requested"));
+    let answer = before(lower, "in the completion").or_else(|| before(lower, "in the output"));
+    let rest = asked
+        .zip(answer)
+        .map(|(all, answer)| all.saturating_sub(answer));
+    let read = before(lower, "input tokens").or(rest);
+    match (limit, read) {
+        (Some(limit), Some(read)) => read < limit,
+        _ => lower.contains("max_tokens") && lower.contains("is too large"),
+    }
+}
+
+/// The number right after some words.
+fn after(text: &str, words: &str) -> Option<u64> {
+    let rest = text[text.find(words)? + words.len()..].trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit());
+    rest[..end.unwrap_or(rest.len())].parse().ok()
+}
+
+/// The number right before some words.
+fn before(text: &str, words: &str) -> Option<u64> {
+    let rest = text[..text.find(words)?].trim_end();
+    let start = rest.rfind(|c: char| !c.is_ascii_digit());
+    // What is cut at is one character, of any length in bytes.
+    let cut = |at: usize| at + rest[at..].chars().next().map_or(0, char::len_utf8);
+    rest[start.map_or(0, cut)..].parse().ok()
 }
 
 /// The text of a value without quotes around it; nothing for null.
@@ -144,6 +180,18 @@ pub(super) fn of_error(error: &Value) -> Failed {
         code,
         format!("an error instead of a reply: {}", complaint.message),
     )
+}
+
+/// Checks that a field for an error is empty.
+///
+/// # Errors
+///
+/// What the error says.
+pub(super) fn no_error(error: Option<Value>) -> Result<(), Failed> {
+    match error.filter(|error| !error.is_null()) {
+        Some(error) => Err(of_error(&error)),
+        None => Ok(()),
+    }
 }
 
 fn code_of(status: u16, complaint: &Complaint) -> Code {
@@ -215,6 +263,26 @@ mod tests {
         assert_eq!(code(400, anthropic), Code::ContextLength);
         let credit = r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
         assert_eq!(code(400, credit), Code::QuotaExhausted);
+    }
+
+    #[test]
+    fn an_arm_that_asks_for_too_long_an_answer_is_no_long_conversation() {
+        let code = |message: &str| {
+            let error = serde_json::json!({"error": {"message": message, "code": "context_length_exceeded"}});
+            code(400, &error.to_string())
+        };
+        let asked = |all: u64, read: u64| {
+            code(&format!(
+                "This model's maximum context length is 8192 tokens. However, you requested {all} tokens ({read} in the messages, {} in the completion).",
+                all - read
+            ))
+        };
+        assert_eq!(asked(100_020, 20), Code::BadRequest);
+        assert_eq!(asked(9020, 9000), Code::ContextLength);
+        let router = "This endpoint's maximum context length is 8192 tokens. However, you requested about 9020 tokens (20 of text input, 9000 in the output).";
+        assert_eq!(code(router), Code::BadRequest);
+        let vllm = "'max_tokens' is too large: 9000. This model's maximum context length is 8192 tokens and your request has 20 input tokens";
+        assert_eq!(code(vllm), Code::BadRequest);
     }
 
     #[test]

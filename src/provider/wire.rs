@@ -28,6 +28,8 @@ pub(super) fn encode(
 
 /// Reads a reply in one piece.
 pub(super) fn parse(protocol: Protocol, body: &[u8]) -> Result<Completion, Failed> {
+    // Some servers begin with a byte order mark, which JSON doesn't allow.
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let body = whole_letters(body);
     let completion = match protocol {
         Protocol::Openai => openai::parse(&body),

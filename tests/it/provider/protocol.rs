@@ -171,7 +171,6 @@ async fn openais_reasons_to_stop() {
         (&call, json!(null), Finish::ToolCalls),
         (&said, json!("length"), Finish::Length),
         (&said, json!("content_filter"), Finish::Refusal),
-        (&said, json!("odd"), Finish::Other("odd".into())),
         (&said, json!(null), Finish::Other("none".into())),
     ] {
         assert_eq!(openai(with(message.clone(), reason)).await.finish, finish);
@@ -231,13 +230,90 @@ async fn anthropics_reasons_to_stop() {
         ("stop_sequence", Finish::Stop),
         ("max_tokens", Finish::Length),
         ("refusal", Finish::Refusal),
-        ("pause_turn", Finish::Other("pause_turn".into())),
     ] {
         let reply =
             anthropic(json!({"content": [{"type": "text", "text": "x"}], "stop_reason": reason}))
                 .await;
         assert_eq!(reply.finish, finish);
     }
+}
+
+#[tokio::test]
+async fn what_was_not_understood_is_no_empty_reply() {
+    let choice = |choice: Value| json!({"choices": [choice]});
+    let said = json!({"role": "assistant", "content": "{\"sta"});
+    for (reply, code) in [
+        (
+            choice(json!({"message": said, "finish_reason": "error"})),
+            "server_error",
+        ),
+        (
+            choice(json!({"message": said, "finish_reason": "odd"})),
+            "malformed_reply",
+        ),
+        (
+            choice(
+                json!({"message": said, "finish_reason": "stop", "error": {"code": 502, "message": "idle"}}),
+            ),
+            "server_error",
+        ),
+        (
+            choice(json!({"message": {}, "finish_reason": "stop"})),
+            "malformed_reply",
+        ),
+        (
+            choice(json!({"message": {"content": ""}})),
+            "malformed_reply",
+        ),
+        (
+            choice(json!({"message": {"content": [{"type": "new"}]}, "finish_reason": "stop"})),
+            "malformed_reply",
+        ),
+    ] {
+        let server = Server::always(http(200, &[], &reply.to_string())).await;
+        let failure = call(&server, "max_retries: 0").await.expect_err(code);
+        assert_eq!(failure.code, code, "{reply}");
+    }
+    let blocks = json!({"content": [{"type": "new"}], "stop_reason": "end_turn"});
+    let server = Server::always(http(200, &[], &blocks.to_string())).await;
+    let failure = call(&server, "protocol: anthropic\nmax_retries: 0").await;
+    assert_eq!(failure.expect_err("unknown").code, "malformed_reply");
+}
+
+#[tokio::test]
+async fn an_empty_reply_that_is_complete_is_the_models() {
+    let empty = json!({"choices": [{"message": {"content": null}, "finish_reason": "stop"}]});
+    assert_eq!(openai(empty).await.text, None);
+    let empty = json!({"content": [], "stop_reason": "end_turn"});
+    assert_eq!(anthropic(empty).await.text, None);
+}
+
+#[tokio::test]
+async fn harmless_oddities_are_read() {
+    let call = json!({"content": null, "function_call": {"name": "f", "arguments": "{}"}});
+    let reply = openai(json!({
+        "id": " ", "usage": {"prompt_tokens": "1"},
+        "choices": [{"message": call, "finish_reason": "function_call"}],
+    }))
+    .await;
+    assert_eq!(
+        (reply.calls[0].name.as_str(), reply.response_id),
+        ("f", None)
+    );
+    for usage in [json!("x"), json!(true), json!([1, 2])] {
+        let message = json!({"content": [{"type": "output_text", "text": "Hi."}]});
+        let reply = openai(
+            json!({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}),
+        );
+        let reply = reply.await;
+        assert_eq!(reply.usage, Default::default());
+        assert_eq!(reply.text.as_deref(), Some("Hi."));
+    }
+    let body =
+        "\u{feff}{\"choices\":[{\"message\":{\"content\":\"Hi.\"},\"finish_reason\":\"stop\"}]}";
+    let server = Server::always(http(200, &[], body)).await;
+    let reply = super::call(&server, "").await.unwrap();
+    assert_eq!(reply.text.as_deref(), Some("Hi."));
 }
 
 #[tokio::test]

@@ -107,6 +107,64 @@ async fn calls_without_an_index_are_told_apart_by_their_ids() {
 }
 
 #[tokio::test]
+async fn calls_without_ids_are_told_apart_and_repeated_names_are_not_glued() {
+    let stream = events(
+        &[
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{\"a\":"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"1}"}}]},"finish_reason":"stop"}]}"#,
+            r#"{"choices":null,"usage":{"prompt_tokens":3,"completion_tokens":2}}"#,
+            "[DONE]",
+        ],
+        true,
+    );
+    let reply = streamed(Reply::Keep(stream), "openai").await.unwrap();
+    let calls: Vec<_> = reply
+        .calls
+        .iter()
+        .map(|c| [&*c.name, &*c.arguments])
+        .collect();
+    assert_eq!(calls, [["f", "{}"], ["f", "{\"a\":1}"]]);
+    assert_eq!(reply.usage.input_tokens, Some(3));
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_or_was_not_understood_is_the_providers() {
+    for (protocol, event, code) in [
+        (
+            "openai",
+            r#"{"choices":[{"delta":{"content":"I"},"finish_reason":"error"}]}"#,
+            "server_error",
+        ),
+        (
+            "openai",
+            r#"{"choices":[{"delta":{"content":"I"},"finish_reason":"stop","error":{"code":502}}]}"#,
+            "server_error",
+        ),
+        (
+            "openai",
+            r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#,
+            "malformed_reply",
+        ),
+        (
+            "anthropic",
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"I"}}"#,
+            "malformed_reply",
+        ),
+    ] {
+        let stream = events(&[event, "[DONE]"], true);
+        let failure = streamed(Reply::Keep(stream), protocol)
+            .await
+            .expect_err(event);
+        assert_eq!(failure.code, code, "{event}");
+    }
+    let whole = r#"{"choices":[{"message":{"content":"Hi."},"finish_reason":"stop"}]}"#;
+    let stream = events(&[whole, "[DONE]"], true);
+    let reply = streamed(Reply::Keep(stream), "openai").await.unwrap();
+    assert_eq!(reply.text.as_deref(), Some("Hi."));
+}
+
+#[tokio::test]
 async fn every_early_end_of_a_stream_is_a_cut() {
     for kept in [0, 1, 4, 7] {
         // The connection closes inside the chunked body, or the body ends as if nothing was amiss.
