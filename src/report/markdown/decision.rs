@@ -9,7 +9,6 @@ use super::{number, safe, words};
 use crate::model::estimate::{DecisionWord, EstimateStatus, GateRule};
 use crate::model::measure::Dimension;
 use crate::model::metric::{Contrast, Metric};
-use crate::model::report::StoppedEarly;
 
 /// What was decided.
 #[derive(Serialize)]
