@@ -9,6 +9,7 @@
 mod bad_input;
 mod calculator;
 mod calibration;
+mod censoring;
 mod common;
 mod coverage;
 mod coverage_judged;
