@@ -63,7 +63,10 @@ const READINGS: &[(&str, &str)] = &[
     ("missing_as_failure", "what is missing counts as failure"),
     ("first_trial_only", "first trial of each task only"),
     ("pooled_trials", "trials pooled as if independent"),
-    ("paired_t", "t interval on task differences"),
+    (
+        "paired_t",
+        "t interval on differences of tasks, or of clusters where they are declared",
+    ),
     (
         "uncorrected_judge",
         "the judge is believed, its errors are not corrected",
