@@ -2,7 +2,7 @@
 
 use super::evaluate::Evaluation;
 use crate::base::Result;
-use crate::model::measure::{Dimension, Measure};
+use crate::model::measure::Dimension;
 use crate::model::score::{CellState, RowState, ScoreTable};
 use crate::model::trial::Boundary;
 use crate::report::csv::{Column, columns};
@@ -55,15 +55,16 @@ fn of_trials(table: &ScoreTable) -> Vec<Column<'_>> {
         }));
     }
     for dimension in Dimension::ALL {
-        let Some(main) = Measure::ALL
-            .into_iter()
-            .find(|m| m.dimension() == dimension)
-        else {
-            continue;
+        let measures = move || {
+            table
+                .measures
+                .iter()
+                .filter(move |c| c.measure.dimension() == dimension)
         };
-        if let Some(column) = table.column(main) {
+        if measures().next().is_some() {
             let name = format!("{}_state", dimension.name());
-            all.push(Column::text(name, move |row| Some(state(column.cell[row]))));
+            let cells = move |row: usize| measures().map(move |column| column.cell[row]);
+            all.push(Column::text(name, move |row| Some(state(cells(row)))));
         }
     }
     for column in &table.measures {
@@ -108,11 +109,15 @@ fn ending(table: &ScoreTable, row: usize) -> Option<(&str, Option<&str>)> {
     })
 }
 
-fn state(cell: CellState) -> &'static str {
-    match cell {
-        CellState::Scored => "scored",
-        CellState::NotApplicable => "not_applicable",
-        CellState::Ungradable => "ungradable",
-        CellState::NoTrial => "no_trial",
-    }
+/// What became of a trial on a dimension, from its cells of the dimension's measures, by the order of the
+/// accounting: scored if any measure has a value, else not applicable, else ungradable.
+fn state(cells: impl Iterator<Item = CellState> + Clone) -> &'static str {
+    let any = |wanted| cells.clone().any(|cell| cell == wanted);
+    let ranked = [
+        (CellState::Scored, "scored"),
+        (CellState::NotApplicable, "not_applicable"),
+        (CellState::Ungradable, "ungradable"),
+    ];
+    let found = ranked.into_iter().find(|(cell, _)| any(*cell));
+    found.map_or("no_trial", |(_, word)| word)
 }

@@ -298,14 +298,20 @@ impl PlanArgs {
     pub fn options(&self) -> Result<app::sizing::SizingCommand> {
         let stated = match self.variances[..] {
             [] => None,
-            [difference, within_a, within_b] if self.variances.iter().all(|v| *v >= 0.0) => {
+            // Scores lie between 0 and 1, so their difference varies by at most 1 and a trial by at most .25.
+            [difference, within_a, within_b]
+                if (0.0..=1.0).contains(&difference)
+                    && [within_a, within_b]
+                        .iter()
+                        .all(|v| (0.0..=0.25).contains(v)) =>
+            {
                 let stated = app::sizing::Variances::stated(difference, within_a, within_b);
                 Some(stated)
             }
             _ => {
                 return Err(
-                    Error::input("`--variances` takes three numbers, none below 0").hint(
-                        "of the true difference over tasks, of one trial in A, of one trial in B",
+                    Error::input("`--variances` takes three numbers: from 0 to 1, 0 to .25 and 0 to .25").hint(
+                        "of the true difference over tasks, of one trial in A, of one trial in B; rates vary by no more",
                     ),
                 );
             }

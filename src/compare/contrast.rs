@@ -50,6 +50,8 @@ pub struct Contrasted {
     pub unpaired: usize,
     /// What is missing.
     pub missing: MissingState,
+    /// Trials of B whose value a limit cut short.
+    pub censored_b: u64,
     /// Codes of warnings.
     pub notices: Vec<String>,
 }
@@ -89,6 +91,12 @@ pub fn contrast(
     found.missing = missing(context, pair, &concerned, strict, seed)?;
     found.tasks = concerned.iter().filter(|&&t| is_paired(pair, t)).count();
     found.unpaired = segment.tasks.len() - found.tasks;
+    found.censored_b = pair.b.censored_in(&concerned);
+    let censored = pair.a.censored_in(&concerned) + found.censored_b;
+    if censored > 0 {
+        let codes = ["restricted_mean".to_owned(), format!("censored:{censored}")];
+        found.notices.extend(codes);
+    }
     let any = |left_out: fn(&TaskCells, usize) -> bool| {
         let mut tasks = segment.tasks.iter();
         tasks.any(|&t| left_out(pair.a, t) || left_out(pair.b, t))
@@ -148,6 +156,11 @@ fn difference(
     if contradicted {
         notices.push("detectable_unknown".to_owned());
     }
+    // No two rates differ by more than 1.
+    let beyond = shown.is_some_and(|shown| shown > 1.0);
+    if beyond && !contradicted {
+        notices.push("detectable_above_one".to_owned());
+    }
     let flips: Vec<f64> = paired
         .unit_means
         .iter()
@@ -163,12 +176,13 @@ fn difference(
         status: found.status,
         reason: found.reason.map(str::to_owned),
         n_c: (found.n_c > 0.0).then_some(found.n_c),
-        mde: shown.filter(|_| !contradicted),
+        mde: shown.filter(|_| !contradicted && !beyond),
         unit_variance: variance,
         sample: Some(paired),
         tasks: 0,
         unpaired: 0,
         missing: MissingState::default(),
+        censored_b: 0,
         notices,
     })
 }
@@ -204,6 +218,7 @@ fn ratio(context: &Context, pair: &Pair, tasks: &[usize]) -> Result<Contrasted> 
         tasks: 0,
         unpaired: 0,
         missing: MissingState::default(),
+        censored_b: 0,
         notices: vec![],
     })
 }

@@ -92,6 +92,9 @@ pub struct DecideInput {
     pub schedule: ScheduleState,
     /// What is missing, if anything.
     pub missing: Option<MissingState>,
+    /// Whether a limit cut values of the candidate short: its mean is then larger than what was seen, so
+    /// nothing in its favour can be decided by it (METHODS 4.4).
+    pub censored: bool,
 }
 
 impl DecideInput {
@@ -111,6 +114,7 @@ impl DecideInput {
             judge: JudgeState::NotNeeded,
             schedule: ScheduleState::Ok,
             missing: None,
+            censored: false,
         }
     }
 }
@@ -178,6 +182,13 @@ pub fn decide(input: &DecideInput) -> Decision {
         !input.in_family || input.p_adjusted.is_some_and(|p| at_most(p, input.alpha));
     let limits = theta(interval, input.contrast, input.direction);
     let spoken = word(limits, delta(input), may_be_better);
+    let favours = matches!(
+        spoken.word,
+        Word::Better | Word::Equivalent | Word::NonInferior
+    );
+    if input.censored && favours {
+        return stopped(input, Word::Inconclusive, "censored", notices);
+    }
     notices.extend(spoken.notices);
     Decision {
         word: spoken.word,

@@ -87,6 +87,7 @@ pub(super) fn finish(
         judge: said.judge,
         schedule: comparing.schedule_of(Dimension::Quality),
         missing: Some(said.missing),
+        censored: false,
     };
     let decision = explained(decide(&input), said.unlabelled);
     let row = row(context, comparing, &said, &input, &decision);

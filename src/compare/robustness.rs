@@ -5,7 +5,7 @@ use super::decision::{DecideInput, decide};
 use super::table::{Compared, Comparing};
 use super::word_of;
 use crate::base::Result;
-use crate::estimate::{Context, Segment, TaskCells};
+use crate::estimate::{Context, Segment, TaskCells, unit_means};
 use crate::model::estimate::RobustnessRow;
 use crate::model::metric::{Contrast, Direction, Metric};
 use crate::model::score::ScoreTable;
@@ -109,7 +109,7 @@ fn read(
     let seed = comparing.seed.child("robustness");
     let found = contrast(context, &pair, whole, comparing.decision.strict, seed)?;
     let (value, interval) = match reading {
-        Reading::PairedT => t_interval(context, &a, &b, whole),
+        Reading::PairedT => t_interval(context, &a, &b, whole)?,
         Reading::PooledTrials => pooled(context, &a, &b, whole),
         _ => (found.value, found.interval),
     };
@@ -153,23 +153,26 @@ fn as_failures(mut cells: TaskCells, metric: &Metric) -> TaskCells {
     cells
 }
 
+/// The t interval on the differences of the independent units: tasks, or clusters where they are declared.
 fn t_interval(
     context: &Context,
     a: &TaskCells,
     b: &TaskCells,
     whole: &Segment,
-) -> (Option<f64>, Option<Limits>) {
-    let differences: Vec<f64> = whole
-        .tasks
-        .iter()
-        .filter_map(|&t| Some(b.mean(t)? - a.mean(t)?))
-        .collect();
+) -> Result<(Option<f64>, Option<Limits>)> {
+    let units = unit_means(
+        context,
+        &whole.tasks,
+        |t| Some([b.mean(t)? - a.mean(t)?, 1.0]),
+        |t| a.scored[t] + b.scored[t],
+    )?;
+    let differences: Vec<f64> = units.iter().map(|u| u[0]).collect();
     let found = paired_t(&differences, context.level);
     let limits = found
         .lower
         .zip(found.upper)
         .map(|(lower, upper)| Limits { lower, upper });
-    (found.estimate, limits.map(|l| l.clipped(-1.0, 1.0)))
+    Ok((found.estimate, limits.map(|l| l.clipped(-1.0, 1.0))))
 }
 
 fn pooled(

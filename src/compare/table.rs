@@ -13,7 +13,7 @@ use super::settle::{Question, settle};
 use super::{preference, quality};
 use crate::base::{Result, Seed};
 use crate::estimate::{Context, Segment, TaskCells, has_valid_trials, is_measured};
-use crate::model::analysis::DecisionSpec;
+use crate::model::analysis::{DecisionSpec, RuleSpec};
 use crate::model::estimate::{ComparisonRow, DecisionWord, EstimateStatus};
 use crate::model::measure::{Dimension, Measure};
 use crate::model::metric::{Contrast, Metric};
@@ -267,8 +267,9 @@ pub fn primary(decision: &DecisionSpec) -> Vec<Dimension> {
     unique.into_iter().collect()
 }
 
-/// Holm over the main metrics of the primary dimensions, once; a dimension whose p is undefined stays
-/// in the family with 1.
+/// Holm over the primary dimensions, once. A dimension is there with the compared metrics that its rules
+/// and margins name, or else with its main metric; one whose p is undefined stays with 1. A dimension that
+/// nobody asked about and nobody measured has no place: it cannot be better, so nothing is to be protected.
 fn family(
     contrasted: &[(Metric, &Segment, Contrasted)],
     quality: Option<f64>,
@@ -276,15 +277,7 @@ fn family(
 ) -> BTreeMap<String, f64> {
     let members: Vec<(String, f64)> = primary(decision)
         .into_iter()
-        .map(|dimension| {
-            let Some(main) = Metric::main(dimension) else {
-                return (dimension.name().to_owned(), quality.unwrap_or(1.0));
-            };
-            let found = contrasted
-                .iter()
-                .find(|(m, s, _)| *m == main && s.name.is_none());
-            (main.name(), found.and_then(|(_, _, c)| c.p).unwrap_or(1.0))
-        })
+        .flat_map(|dimension| members_of(dimension, contrasted, quality, decision))
         .collect();
     let raw: Vec<f64> = members.iter().map(|(_, p)| *p).collect();
     // A p-value from `stats` lies in [0, 1], so adjusting cannot fail.
@@ -294,6 +287,66 @@ fn family(
         .map(|(name, _)| name)
         .zip(adjusted)
         .collect()
+}
+
+/// What stands for a dimension in the family, each with its p.
+fn members_of(
+    dimension: Dimension,
+    contrasted: &[(Metric, &Segment, Contrasted)],
+    quality: Option<f64>,
+    decision: &DecisionSpec,
+) -> Vec<(String, f64)> {
+    let Some(main) = Metric::main(dimension) else {
+        let asked = is_asked_about(dimension, decision);
+        let p = quality.or(asked.then_some(1.0));
+        return p
+            .map(|p| (dimension.name().to_owned(), p))
+            .into_iter()
+            .collect();
+    };
+    let of = |metric: &Metric| {
+        contrasted
+            .iter()
+            .find(|(m, s, _)| m == metric && s.name.is_none())
+            .map(|(_, _, c)| c.p.unwrap_or(1.0))
+    };
+    let named = named_metrics(dimension, main, decision);
+    if named.is_empty() {
+        return of(&main).map(|p| (main.name(), p)).into_iter().collect();
+    }
+    let member = |metric: &Metric| (metric.name(), of(metric).unwrap_or(1.0));
+    named.iter().map(member).collect()
+}
+
+fn is_asked_about(dimension: Dimension, decision: &DecisionSpec) -> bool {
+    decision.rules.iter().any(|r| r.dimension == dimension)
+        || decision.margins.contains_key(dimension.name())
+}
+
+/// The compared metrics that the rules and margins of a dimension name, each once; the main metric where
+/// they name the dimension alone, or a metric on which arms are not compared.
+fn named_metrics(dimension: Dimension, main: Metric, decision: &DecisionSpec) -> Vec<Metric> {
+    let of_rule = |r: &RuleSpec| match r.metric.as_deref().and_then(Metric::from_name) {
+        Some(metric) if metric.is_compared() => metric,
+        _ => main,
+    };
+    let by_rules = decision
+        .rules
+        .iter()
+        .filter(|r| r.dimension == dimension)
+        .map(of_rule);
+    let by_margins = decision
+        .margins
+        .keys()
+        .filter_map(|name| Metric::of_margin(name))
+        .filter(|m| m.dimension() == dimension && m.is_compared());
+    let mut named: Vec<Metric> = Vec::new();
+    for metric in by_rules.chain(by_margins) {
+        if !named.contains(&metric) {
+            named.push(metric);
+        }
+    }
+    named
 }
 
 /// Where the arms reach a fault at different rates, recovery is conditioned on something that the
@@ -336,6 +389,7 @@ fn finish(
         judge: JudgeState::NotNeeded,
         schedule: comparing.schedule_of(metric.dimension()),
         missing: Some(found.missing),
+        censored: found.censored_b > 0,
     };
     if input.schedule == ScheduleState::Drift {
         found.notices.push("drift".to_owned());

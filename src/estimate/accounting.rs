@@ -14,7 +14,9 @@ use crate::model::trial::Boundary;
 ///
 /// A trial is *graded* on a dimension if any measure of it has a value; ungradable and not
 /// applicable are decided the same way, the first that applies in this order: graded, not
-/// applicable, ungradable. Quality has no measure: its trials are judged, or excluded by the judge.
+/// applicable, ungradable. Quality has no measure: its trials are judged, or excluded by the judge, or not
+/// measured where there is no judge. Valid trials are thus graded, judged, not applicable, ungradable, not
+/// measured or excluded by the judge, each exactly once.
 pub fn accounting(table: &ScoreTable, segments: &[Segment]) -> Vec<AccountingRow> {
     let mut rows = Vec::new();
     for (arm, name) in table.arms.iter().enumerate() {
@@ -42,6 +44,7 @@ struct Counts {
     judged: u64,
     not_applicable: u64,
     ungradable: u64,
+    not_measured: u64,
     excluded: BTreeMap<Boundary, u64>,
 }
 
@@ -54,6 +57,7 @@ impl Counts {
         self.judged += other.judged;
         self.not_applicable += other.not_applicable;
         self.ungradable += other.ungradable;
+        self.not_measured += other.not_measured;
         for (&boundary, trials) in &other.excluded {
             *self.excluded.entry(boundary).or_default() += trials;
         }
@@ -80,6 +84,7 @@ impl Counts {
             scored: self.graded + self.judged,
             not_applicable: self.not_applicable,
             ungradable: self.ungradable,
+            not_measured: self.not_measured,
             not_started: self.not_started,
             excluded: self
                 .excluded
@@ -139,6 +144,8 @@ fn by_task(table: &ScoreTable, arm: u16, dimension: Dimension) -> Vec<Counts> {
                     counts.not_applicable += 1;
                 } else if !columns.is_empty() {
                     counts.ungradable += 1;
+                } else {
+                    counts.not_measured += 1;
                 }
             }
         }

@@ -23,6 +23,8 @@ pub struct TaskCells {
     pub planned: Vec<u32>,
     /// Planned trials that never started, or that a stop of the run cut off.
     pub not_started: Vec<u32>,
+    /// Trials whose value a limit cut short (METHODS 4.4); they are among `scored`.
+    pub censored: Vec<u32>,
 }
 
 impl TaskCells {
@@ -47,6 +49,7 @@ impl TaskCells {
             not_applicable: vec![0; tasks],
             planned: vec![0; tasks],
             not_started: vec![0; tasks],
+            censored: vec![0; tasks],
         };
         let Some(column) = table.column(metric.measure) else {
             return cells;
@@ -67,6 +70,7 @@ impl TaskCells {
                 }
                 (RowState::Valid, CellState::Scored) => {
                     cells.add(task, transformed(metric, column.value[row]));
+                    cells.censored[task] += u32::from(table.is_censored(row, metric.measure));
                 }
                 (RowState::Valid, CellState::NotApplicable) => match metric.kind {
                     MetricKind::RateAll | MetricKind::PerTrial => cells.add(task, 0.0),
@@ -86,6 +90,11 @@ impl TaskCells {
     /// Trials with a value in these tasks.
     pub fn scored_in(&self, tasks: &[usize]) -> u64 {
         total(&self.scored, tasks)
+    }
+
+    /// Trials in these tasks whose value a limit cut short.
+    pub fn censored_in(&self, tasks: &[usize]) -> u64 {
+        total(&self.censored, tasks)
     }
 
     /// Missing over planned trials in these tasks, those that never started or that the measure does
@@ -181,6 +190,8 @@ pub struct TrialValues {
     pub value: Vec<f64>,
     /// Task of each value.
     pub task: Vec<u32>,
+    /// Whether a limit cut each value short.
+    pub censored: Vec<bool>,
 }
 
 impl TrialValues {
@@ -189,6 +200,7 @@ impl TrialValues {
         let mut values = Self {
             value: vec![],
             task: vec![],
+            censored: vec![],
         };
         let Some(column) = table.column(metric.measure) else {
             return values;
@@ -203,6 +215,7 @@ impl TrialValues {
             if keep {
                 values.value.push(column.value[row]);
                 values.task.push(table.task[row]);
+                values.censored.push(table.is_censored(row, metric.measure));
             }
         }
         values

@@ -13,7 +13,13 @@ use crate::stats::ratio::{LogEstimate, mean_amount, ratio_of_means};
 use crate::stats::units::{Units, Weights};
 use crate::stats::{Level, Status};
 
+/// Stands for a value of which a limit showed only the least it could be: above all others.
+const CUT_SHORT: f64 = f64::MAX;
+
 /// A quantile over trials, tasks weighted as the plan says.
+///
+/// Values that a limit cut short lie above all others; what falls beyond the least of them is not known
+/// (METHODS 4.4).
 pub(super) fn quantile(
     context: &Context,
     table: &ScoreTable,
@@ -24,10 +30,9 @@ pub(super) fn quantile(
     segment: &Segment,
 ) -> Result<EstimateRow> {
     let mut row = blank_row(context, arm, metric, segment);
-    let trials = by_task(
-        &TrialValues::gather(table, arm as u16, metric, &segment.tasks),
-        &segment.tasks,
-    );
+    let values = TrialValues::gather(table, arm as u16, metric, &segment.tasks);
+    let known_up_to = known_up_to(&values);
+    let trials = by_task(&values, &segment.tasks);
     let clusters = context.clusters(&segment.tasks);
     let found = quantile_clustered(
         &trials,
@@ -43,8 +48,33 @@ pub(super) fn quantile(
     row.status = status(found.status);
     row.reason = found.reason.map(str::to_owned);
     row.n_c = (found.n_c > 0.0).then_some(found.n_c);
+    if let Some(known) = known_up_to {
+        leave_open(&mut row, known);
+    }
     count(&mut row, cells, segment);
     Ok(row)
+}
+
+/// The least value that a limit cut short; `None` where none was.
+fn known_up_to(values: &TrialValues) -> Option<f64> {
+    let cut = values.value.iter().zip(&values.censored);
+    cut.filter(|(_, censored)| **censored)
+        .map(|(value, _)| *value)
+        .min_by(f64::total_cmp)
+}
+
+/// Takes back what falls beyond the known part of the distribution.
+fn leave_open(row: &mut EstimateRow, known: f64) {
+    if row.value.take_if(|x| *x > known).is_some() {
+        row.status = EstimateStatus::NotEstimable;
+        row.reason = Some("beyond_limit".to_owned());
+    }
+    if row.low.take_if(|x| *x > known).is_some() {
+        row.notices.push("low_beyond_limit".to_owned());
+    }
+    if row.high.take_if(|x| *x > known).is_some() {
+        row.notices.push("high_unbounded".to_owned());
+    }
 }
 
 /// The mean over tasks of each task's mean, with the jackknife interval on the log scale.
@@ -75,6 +105,9 @@ pub(super) fn mean(
     row.status = status(found.status);
     row.reason = found.reason.map(str::to_owned);
     row.n_c = found.n_eff;
+    if cells.censored_in(&segment.tasks) > 0 {
+        row.notices.push("restricted_mean".to_owned());
+    }
     count(&mut row, cells, segment);
     Ok(row)
 }
@@ -124,6 +157,10 @@ fn count(row: &mut EstimateRow, cells: &TaskCells, segment: &Segment) {
     if row.value.is_none() && row.status == EstimateStatus::Ok {
         row.status = EstimateStatus::NotEstimable;
     }
+    match cells.censored_in(&segment.tasks) {
+        0 => {}
+        cut => row.notices.push(format!("censored:{cut}")),
+    }
     object_to_missing(row, cells, segment);
 }
 
@@ -143,7 +180,11 @@ fn by_task(values: &TrialValues, tasks: &[usize]) -> Vec<Vec<f64>> {
         .enumerate()
         .for_each(|(at, &t)| position[t] = at);
     let mut grouped = vec![Vec::new(); tasks.len()];
-    for (&value, &task) in values.value.iter().zip(&values.task) {
+    for (at, &task) in values.task.iter().enumerate() {
+        let value = match values.censored[at] {
+            true => CUT_SHORT,
+            false => values.value[at],
+        };
         grouped[position[task as usize]].push(value);
     }
     grouped

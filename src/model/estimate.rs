@@ -34,6 +34,9 @@ pub struct AccountingRow {
     pub not_applicable: u64,
     /// Valid trials whose evidence lacks what the dimension needs.
     pub ungradable: u64,
+    /// Valid trials on which nobody measured the dimension: quality without a judge.
+    #[serde(default)]
+    pub not_measured: u64,
     /// Trials that never started.
     pub not_started: u64,
     /// Trials lost to infrastructure, by boundary.

@@ -129,6 +129,17 @@ impl ScoreTable {
             .map(|u| u.reason.as_str())
     }
 
+    /// Whether a limit that the trial of a row ran into cut a measure short: the trial would have gone on,
+    /// so the value is only the least that it could have been (right-censored, METHODS 4.4).
+    pub fn is_censored(&self, row: usize, measure: Measure) -> bool {
+        let ending = self.ending.get(row).copied().flatten();
+        ending
+            .and_then(|number| self.endings.get(usize::from(number)))
+            .and_then(|text| text.strip_prefix("limit_reached:"))
+            .and_then(limited_measure)
+            == Some(measure)
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.arm.len()
@@ -137,5 +148,47 @@ impl ScoreTable {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.arm.is_empty()
+    }
+}
+
+/// The measure that a limit cuts short, by the names that suites and recorded runs give limits; `None`
+/// where none is bounded by it.
+fn limited_measure(limit: &str) -> Option<Measure> {
+    Some(match limit {
+        "wall_time_s" | "wall_time" | "max_time" | "time" | "time_limit" | "timeout"
+        | "latency" | "latency_ms" => Measure::LatencyMs,
+        "steps" | "max_steps" | "turns" | "max_turns" => Measure::Steps,
+        "tool_calls" | "max_tool_calls" => Measure::ToolCalls,
+        "tokens" | "max_tokens" => Measure::Tokens,
+        "input_tokens" => Measure::InputTokens,
+        "output_tokens" => Measure::OutputTokens,
+        "cost" | "max_cost" | "cost_usd" => Measure::CostUsd,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_censors_its_own_measure_only() {
+        let table = ScoreTable {
+            ending: vec![Some(0), Some(1), None, Some(2)],
+            endings: [
+                "limit_reached:wall_time_s",
+                "completed",
+                "limit_reached:errors",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            ..ScoreTable::default()
+        };
+        let censored = |row| table.is_censored(row, Measure::LatencyMs);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(censored),
+            [true, false, false, false, false]
+        );
+        assert!(!table.is_censored(0, Measure::Steps));
     }
 }

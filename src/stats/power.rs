@@ -119,20 +119,41 @@ pub fn tasks_within_reach(need: Need, level: Level) -> Result<Option<TasksNeeded
             need.variance
         )));
     }
-    let least = (ties_floor(level, need.strict) / need.margin).ceil();
-    if least > MOST_UNITS {
+    let Some(least) = least_units(need.margin, level, need.strict) else {
         return Ok(None);
-    }
-    let least = (least as u64).max(2);
+    };
     let enough = |g: u64| at(g).is_some_and(|d| at_most(d, target));
+    let Some(tasks) = smallest(least, enough) else {
+        return Ok(None);
+    };
+    let mde = at(tasks).unwrap_or(f64::INFINITY);
+    Ok(Some(TasksNeeded { tasks, mde }))
+}
+
+/// ⌈c/δ⌉, and at least 2: fewer units cannot show a margin δ, whatever is assumed of the truth; `None` if
+/// they are more than 10¹².
+pub fn least_units(margin: f64, level: Level, strict: bool) -> Option<u64> {
+    let least = (ties_floor(level, strict) / margin).ceil();
+    (least <= MOST_UNITS).then_some((least as u64).max(2))
+}
+
+/// The smallest G ≥ 2 with MDE(G) ≤ a distance, without the floor of [`tasks_needed`]; `None` if it is more
+/// than 10¹² or an argument is out of range.
+pub fn units_by_formula(distance: f64, variance: f64, level: Level, power: f64) -> Option<u64> {
+    let at = |g: u64| mde(g as f64, variance, level, power);
+    at(2)?;
+    smallest(2, |g| at(g).is_some_and(|d| at_most(d, distance)))
+}
+
+/// The smallest number from `least` on that is enough, where every greater one is too.
+fn smallest(least: u64, enough: impl Fn(u64) -> bool) -> Option<u64> {
     let mut high = least;
     while !enough(high) {
         high *= 2;
         if high as f64 > MOST_UNITS {
-            return Ok(None);
+            return None;
         }
     }
-    // MDE falls in G, so the smallest sufficient G is found by bisection.
     let mut low = least.max(high / 2);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -142,8 +163,7 @@ pub fn tasks_within_reach(need: Need, level: Level) -> Result<Option<TasksNeeded
             low = middle + 1
         }
     }
-    let mde = at(high).unwrap_or(f64::INFINITY);
-    Ok(Some(TasksNeeded { tasks: high, mde }))
+    Some(high)
 }
 
 /// Variance within and between tasks of one arm, from a pilot.

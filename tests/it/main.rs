@@ -10,6 +10,7 @@ mod bad_input;
 mod calculator;
 mod calibrated_words;
 mod calibration;
+mod censoring;
 mod common;
 mod coverage;
 mod coverage_judged;

@@ -77,6 +77,7 @@ fn decided(params: &Fields, input: &Fields) -> Result<Answer, Problem> {
         judge: word(input, "judge")?.unwrap_or(JudgeState::NotNeeded),
         schedule: word(input, "schedule")?.unwrap_or(ScheduleState::Ok),
         missing: missing(input)?,
+        censored: false,
     };
     let ratio = case.contrast == Contrast::Ratio;
     if ratio && case.interval.is_some_and(|limits| limits.lower < 0.0) {

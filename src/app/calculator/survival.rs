@@ -124,6 +124,8 @@ fn tasks(input: &Fields) -> Result<Vec<Vec<Censored>>, Problem> {
     let tasks = input.objects("tasks")?;
     let mut all = Vec::with_capacity(tasks.len());
     for task in tasks {
+        // Tasks may have a name, as elsewhere; nothing depends on it.
+        let _ = task.find("task");
         all.push(times(&task)?);
         task.all_read()?;
     }
@@ -231,5 +233,14 @@ mod tests {
         assert!(got["estimate"].is_null() && got["upper"].is_null());
         assert_eq!(got["undefined_reason"], "not_reached");
         assert_eq!(got["upper_reason"], "not_reached");
+        let tasks: Vec<Value> = (0..30)
+            .map(|t| json!({"task": format!("t{t}"), "times": [t + 1], "observed": [0]}))
+            .collect();
+        let got = result(
+            "kaplan_meier_median_clustered",
+            json!({"replicates": 50}),
+            json!({"tasks": tasks}),
+        );
+        assert_eq!(got["undefined_reason"], "not_reached", "{got}");
     }
 }

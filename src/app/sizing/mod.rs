@@ -194,7 +194,8 @@ fn sizing(
     let now = suite.tasks.len() as u64;
     let variance = variances.of_one_unit(planned);
     let units = variances.units(now);
-    let shown = detectable(units, variance, ask.level, ask.power, ask.strict);
+    // No difference of rates is larger than 1, so none would show.
+    let shown = detectable(units, variance, ask.level, ask.power, ask.strict).filter(|d| *d <= 1.0);
     let best = best_trials(&costs, &variances)?;
     // What is not known to fall with more trials is not tabulated as if it were.
     let mut counts: Vec<u32> = match variances.separable() {
@@ -213,9 +214,16 @@ fn sizing(
             power: ask.power,
             strict: ask.strict,
         };
-        let TasksNeeded { tasks: units, mde } = tasks_needed(need, ask.level)?;
+        let TasksNeeded { tasks: units, .. } = tasks_needed(need, ask.level)?;
+        let mde = detectable(
+            units as f64,
+            need.variance,
+            ask.level,
+            ask.power,
+            ask.strict,
+        );
         let tasks = (units as f64 * variances.tasks_per_unit).ceil() as u64;
-        needed.push(design(tasks, trials, Some(mde), &costs, &variances)?);
+        needed.push(design(tasks, trials, mde, &costs, &variances)?);
     }
     Ok(Sizing {
         metric: metric.name(),

@@ -152,6 +152,7 @@ mod tests {
             scored: tasks.iter().map(|t| t.len() as u32).collect(),
             missing: none(),
             not_started: none(),
+            censored: none(),
             not_applicable: none(),
             planned: tasks.iter().map(|t| t.len() as u32).collect(),
         }

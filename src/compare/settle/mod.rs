@@ -7,7 +7,7 @@ use super::word::Word;
 use crate::model::estimate::Settle;
 use crate::model::metric::{Contrast, Direction, Metric};
 use crate::stats::Level;
-use crate::stats::power::{Need, tasks_needed};
+use crate::stats::power::{Need, least_units, tasks_needed, units_by_formula};
 
 /// What the answer depends on beside the contrast.
 pub struct Question<'a> {
@@ -49,10 +49,15 @@ pub fn settle(found: &Contrasted, question: &Question) -> Option<Settle> {
     let said: Vec<String> = clauses
         .iter()
         .enumerate()
-        .map(|(at, c)| c.said(at))
+        .map(|(at, c)| c.said(at, clauses.iter().any(|c| c.has_power)))
         .collect();
+    let power = match clauses.iter().filter(|c| c.has_power).count() {
+        n if n == clauses.len() => "power .80, ",
+        0 => "power not known, ",
+        _ => "power .80 where not said otherwise, ",
+    };
     let text = format!(
-        "{} (power .80, spread as seen in these {} tasks, same trials per task).",
+        "{} ({power}spread as seen in these {} tasks, same trials per task).",
         said.join("; "),
         found.tasks
     );
@@ -68,17 +73,26 @@ struct Clause {
     tasks: u64,
     shows: &'static str,
     assumed: &'static str,
+    /// Whether the number is that of the normal approximation for power .80, and not a floor under it:
+    /// what a floor gives decides if the same differences come again, but how often is not known.
+    has_power: bool,
 }
 
 impl Clause {
-    fn said(&self, at: usize) -> String {
+    /// `others_have` says whether any clause beside it has a power to be told from.
+    fn said(&self, at: usize, others_have: bool) -> String {
         let Self {
             tasks,
             shows,
             assumed,
+            has_power,
         } = self;
         let noun = if at == 0 { " tasks" } else { "" };
-        format!("about {tasks}{noun} would show {shows} if {assumed}")
+        let fewest = match !has_power && others_have {
+            true => ", the fewest that can, at a power not known",
+            false => "",
+        };
+        format!("about {tasks}{noun} would show {shows} if {assumed}{fewest}")
     }
 }
 
@@ -95,6 +109,11 @@ fn as_observed(found: &Contrasted, question: &Question) -> Option<Clause> {
         (_, margin) => margin? - loss,
     };
     let with_power = tasks_for(distance, found, question)?;
+    let floor = match word {
+        Word::NonInferior | Word::Equivalent => margin.and_then(|m| floor_of(m, found, question)),
+        _ => floor_of(distance, found, question),
+    };
+    let least = least.max(floor.unwrap_or(0));
     let shows = match word {
         _ if margin.is_none() => "the observed difference",
         Word::Worse => "the candidate worse",
@@ -109,21 +128,36 @@ fn as_observed(found: &Contrasted, question: &Question) -> Option<Clause> {
             None => "it is the truth",
             Some(_) => "the observed difference is the truth",
         },
+        has_power: with_power >= least,
     })
 }
 
 /// If the arms are equal in truth; only a margin can be shown then.
 fn if_equal(found: &Contrasted, question: &Question) -> Option<Clause> {
     let margin = scale_margin(question.margin?, question.metric);
-    let tasks = tasks_for(margin, found, question)?;
+    let with_power = tasks_for(margin, found, question)?;
+    let floor = floor_of(margin, found, question).unwrap_or(0);
+    let tasks = with_power.max(floor);
     (tasks > found.tasks as u64).then_some(Clause {
         tasks,
         shows: "non-inferiority",
         assumed: "the arms are equal in truth",
+        has_power: with_power >= floor,
     })
 }
 
-/// Tasks at which a distance is shown with power .80.
+/// ⌈c/δ⌉ in tasks: fewer cannot show a margin of a difference whatever else is true (METHODS 6.5);
+/// `None` of a ratio, which has no such floor.
+fn floor_of(margin: f64, found: &Contrasted, question: &Question) -> Option<u64> {
+    if question.metric.contrast() == Contrast::Ratio {
+        return None;
+    }
+    let units = least_units(margin, question.level, question.strict)?;
+    let units_per_task = found.n_c? / found.tasks as f64;
+    Some((units as f64 / units_per_task).ceil() as u64)
+}
+
+/// Tasks at which a distance is shown with power .80, by the normal approximation alone.
 fn tasks_for(distance: f64, found: &Contrasted, question: &Question) -> Option<u64> {
     if distance <= 0.0 {
         return None;
@@ -189,16 +223,7 @@ fn units_needed(
     question: &Question,
 ) -> Option<u64> {
     match question.metric.contrast() {
-        Contrast::Difference => {
-            let need = Need {
-                margin: distance,
-                assumed_loss: 0.0,
-                variance,
-                power: POWER,
-                strict: question.strict,
-            };
-            tasks_needed(need, question.level).ok().map(|n| n.tasks)
-        }
+        Contrast::Difference => units_by_formula(distance, variance, question.level, POWER),
         // The standard error of a log ratio shrinks with the root of the number of units.
         Contrast::Ratio => {
             let detectable = found.mde?.ln();

@@ -18,6 +18,7 @@ fn cells(scores: &[f64]) -> TaskCells {
         scored: vec![trials; scores.len()],
         missing: none(),
         not_started: none(),
+        censored: none(),
         not_applicable: none(),
         planned: vec![trials; scores.len()],
     }
@@ -137,4 +138,26 @@ fn what_decides_already_is_not_a_matter_of_tasks() {
     let metric = success();
     assert!(repeated::fewest(&found, &question(&metric, Some(0.05))).is_none());
     assert!(settle(&found, &question(&metric, Some(0.05))).is_none());
+}
+
+#[test]
+fn a_floor_binds_whatever_gain_is_assumed_and_has_no_power() {
+    let metric = success();
+    let a = [0.0; 8];
+    let b = [1.0, 1.0, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0];
+    let found = contrasted(&a, &b);
+    let settled = settle(&found, &question(&metric, Some(0.05))).unwrap();
+    assert!(settled.text.contains("about 56"), "{settled:?}");
+    assert!(!settled.text.contains("about 10 "), "{settled:?}");
+    assert!(settled.text.contains("power not known"), "{settled:?}");
+    let tied = contrasted(&[1.0; 12], &[1.0; 12]);
+    let settled = settle(&tied, &question(&metric, Some(0.05))).unwrap();
+    assert!(!settled.text.contains("power .80"), "{settled:?}");
+}
+
+#[test]
+fn no_rate_differs_by_more_than_one() {
+    let found = contrasted(&[1.0; 2], &[1.0; 2]);
+    assert_eq!(found.mde, None);
+    assert!(found.notices.iter().any(|n| n == "detectable_above_one"));
 }

@@ -40,6 +40,7 @@ pub(super) const ACCOUNTING: &[Field<AccountingRow>] = fields! {
     scored: row => row.scored,
     not_applicable: row => row.not_applicable,
     ungradable: row => row.ungradable,
+    not_measured: row => row.not_measured,
     not_started: row => row.not_started,
 };
 

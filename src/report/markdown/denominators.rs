@@ -78,9 +78,12 @@ pub(super) fn denominators(report: &Report) -> Denominators {
 
 fn accounting(row: &AccountingRow) -> Option<AccountingLine> {
     let excluded = row.excluded.iter().filter(|(_, n)| **n > 0);
-    let excluded: Vec<String> = excluded
+    let mut excluded: Vec<String> = excluded
         .map(|(boundary, n)| format!("{n} {}", words::plain(boundary)))
         .collect();
+    if row.not_measured > 0 {
+        excluded.push(format!("{} not measured", row.not_measured));
+    }
     row.segment.is_none().then(|| AccountingLine {
         arm: row.arm.clone(),
         dimension: row.dimension,

@@ -63,7 +63,10 @@ const READINGS: &[(&str, &str)] = &[
     ("missing_as_failure", "what is missing counts as failure"),
     ("first_trial_only", "first trial of each task only"),
     ("pooled_trials", "trials pooled as if independent"),
-    ("paired_t", "t interval on task differences"),
+    (
+        "paired_t",
+        "t interval on differences of tasks, or of clusters where they are declared",
+    ),
     (
         "uncorrected_judge",
         "the judge is believed, its errors are not corrected",
@@ -172,6 +175,10 @@ const REASONS: &[(&str, &str)] = &[
     ),
     ("exploratory", "too few tasks to decide by"),
     (
+        "detectable_above_one",
+        "So few tasks would not show even the largest difference that there can be.",
+    ),
+    (
         "few_labels",
         "too few labels of this run to decide by (50 labelled trials, and 10 at each answer of the judge that is not rare)",
     ),
@@ -245,6 +252,14 @@ const REASONS: &[(&str, &str)] = &[
         "zero_variance",
         "all tasks agree, so there is nothing to measure by",
     ),
+    (
+        "beyond_limit",
+        "it lies beyond the limit at which trials were cut short",
+    ),
+    (
+        "censored",
+        "a limit cut trials of the candidate short, so that it would have taken more than was seen",
+    ),
     ("no_opportunity", "no trial had an opportunity"),
     ("fewer_than_two_units", "fewer than two tasks"),
     ("graded_values", "results lie between pass and fail"),
@@ -287,6 +302,9 @@ const CERTIFICATES: &[(&str, &str)] = &[
 
 /// A warning in one sentence.
 pub(super) fn notice(code: &str) -> String {
+    if let Some(trials) = code.strip_prefix("censored:") {
+        return format!("Trials that a limit cut short: {trials}.");
+    }
     look_up(NOTICES, code).unwrap_or_else(|| format!("{}.", plain(code)))
 }
 
@@ -323,6 +341,14 @@ const NOTICES: &[(&str, &str)] = &[
     (
         "unadjusted",
         "Outside the primary dimensions: p is not adjusted.",
+    ),
+    (
+        "restricted_mean",
+        "A mean up to the limit: trials that a limit cut short would have taken more than they count for here.",
+    ),
+    (
+        "low_beyond_limit",
+        "The lower limit lies beyond what the trials were allowed.",
     ),
     ("low_unbounded", "The data set no lower limit."),
     ("high_unbounded", "The data set no upper limit."),
@@ -431,6 +457,7 @@ mod tests {
             "not measured: no new code"
         );
         assert_eq!(notice("some_new_code"), "some new code.");
+        assert_eq!(notice("censored:3"), "Trials that a limit cut short: 3.");
         assert_eq!(method("new_method"), "new method");
     }
 

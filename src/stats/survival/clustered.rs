@@ -14,11 +14,14 @@ use crate::stats::undefined::{Defined, Undefined};
 ///
 /// # Errors
 ///
-/// `no_items`, `negative_or_not_finite`; else as [`Replicates::draw`] and [`Replicates::percentile`].
+/// `no_items`, `negative_or_not_finite`; `not_reached` if no event was seen at all; else as [`Replicates::draw`] and [`Replicates::percentile`].
 ///
 /// Source: Kaplan & Meier 1958; Efron 1981.
 pub fn median_interval(tasks: &[Vec<Censored>], plan: &Resampling) -> Defined<BootstrapInterval> {
     let watched = Watched::of(tasks)?;
+    if !watched.trials.iter().any(|t| t.observed) {
+        return Err(Undefined("not_reached"));
+    }
     watched.interval(plan, Range::POSITIVE, |counts| watched.median(counts))
 }
 
