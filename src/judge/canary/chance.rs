@@ -147,10 +147,10 @@ mod tests {
             label,
             answers: answers.to_vec(),
         };
-        let steady = vec![vec![item(1, &[1, 1]); 5], vec![item(1, &[0, 0]); 5]].concat();
+        let steady = [vec![item(1, &[1, 1]); 5], vec![item(1, &[0, 0]); 5]].concat();
         let changed = Expected::of(&steady).0[&1].changed;
         assert_eq!((changed.hits, changed.of), (0.0, 10.0));
-        let once = vec![vec![item(1, &[1]); 5], vec![item(1, &[0]); 5]].concat();
+        let once = [vec![item(1, &[1]); 5], vec![item(1, &[0]); 5]].concat();
         let of = Expected::of(&once).0[&1];
         assert_eq!((of.changed.hits, of.changed.of), (2.5, 5.0));
         assert_eq!((of.agree.hits, of.agree.of), (5.0, 10.0));
