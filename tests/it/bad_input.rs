@@ -787,7 +787,7 @@ fn what_a_table_locks_is_kept_and_not_changed_in_silence() {
     assert_eq!(report.comparison("success_rate")["margin"], 0.05);
     assert_eq!(
         report.comparison("success_rate")["notices"],
-        json!(["schedule_assumed"])
+        json!(["detectable_above_one", "schedule_assumed"])
     );
     for wish in [
         "--margin outcome=0.3",

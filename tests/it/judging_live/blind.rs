@@ -73,7 +73,8 @@ fn no_byte_that_a_judge_is_sent_says_whose_it_is() {
     place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
     place.expect(0, "judge run --judge judge.yaml");
     let asked = recorded(&place, "asked.jsonl");
-    assert_eq!(asked.len(), 20);
+    // Both arms say the same, and what is equal is asked about once.
+    assert_eq!(asked.len(), 10);
     for mut body in asked {
         assert_eq!(body["model"].take(), MODEL);
         let mut sent = String::new();
@@ -109,7 +110,7 @@ fn no_byte_that_a_judge_is_sent_says_whose_it_is() {
     place.assize("compare run");
     let suspected = notice(&place, "injection_suspected").unwrap();
     assert!(suspected.contains("texts of agents speak"), "{suspected}");
-    assert_eq!(recorded(&place, "asked.jsonl").len(), 20);
+    assert_eq!(recorded(&place, "asked.jsonl").len(), 10);
 }
 
 /// A judge that is asked whose the record is: it looks for a word, and says the arm that goes with it.
@@ -182,7 +183,7 @@ fn the_order_of_asking_does_not_say_whose_turn_it_is() {
     let place = Place::new();
     for (file, side) in [("a", "one"), ("b", "two")] {
         let line = |i| {
-            let last = json!({"status": "ok", "note": format!("side {side}, grade: good")});
+            let last = json!({"status": "ok", "note": format!("side {side} of {i}, grade: good")});
             json!({"task": format!("t{i}"), "trial": 0, "tools": [], "final": last}).to_string()
                 + "\n"
         };

@@ -177,7 +177,7 @@ fn what_a_certificate_means_is_said_before_anybody_is_asked() {
     let page = json_of(&place, "run/judging/tone@1.json");
     assert_eq!(
         (&page["canary"]["items"], &page["asking"]["calls"]),
-        (&json!(40), &json!(40)),
+        (&json!(40), &json!(20)),
         "{page}"
     );
     assert_eq!(page["earlier"], json!(["asking", "canary"]));
