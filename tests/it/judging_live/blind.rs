@@ -79,7 +79,9 @@ fn no_byte_that_a_judge_is_sent_says_whose_it_is() {
         assert_eq!(body["model"].take(), MODEL);
         let mut sent = String::new();
         texts(&body, &mut sent);
-        let sent = sent.to_lowercase();
+        // Digits of the request's own code may spell anything.
+        let code: String = sent.split("<<<").nth(1).unwrap().chars().take(16).collect();
+        let sent = sent.replace(&code, "").to_lowercase();
         let letters: String = sent
             .chars()
             .filter(|c| c.is_alphanumeric() || *c == '_')

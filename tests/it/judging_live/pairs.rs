@@ -210,7 +210,10 @@ fn labels_of_pairs_decide_behind_a_certified_judge_and_its_own_preference_does_n
         (&json!(true), &json!(60), &json!({"challenger-b": 45}))
     );
     let page = place.read("run/report/report.md");
-    assert!(page.contains("labelled pairs: 45 with challenger-b"), "{page}");
+    assert!(
+        page.contains("labelled pairs: 45 with challenger-b"),
+        "{page}"
+    );
     let own = "\n- The judge's own preference";
     assert!(page.contains(own), "{page}");
     assert!(page.contains("What people prefer: +"), "{page}");
