@@ -8,7 +8,7 @@
 #   ONLY="assize wrk" benches/peer_run.sh  # of: promptfoo inspect assize wrk steps
 #   PEERS=folder benches/peer_run.sh       # where peers are kept between runs
 #
-# Needs: cargo (a release build, some minutes), Python 3.10 or later with venv, and for the peers node
+# Needs: cargo (a build with the profile `dist`, some minutes), Python 3.10 or later with venv, and for the peers node
 # 20.20 or later with npm, wrk, and registries that can be reached. A peer that cannot be installed is
 # left out with a word. Everything is written under $PEERS, which should lie on a real disk: trials are
 # stored durably.
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 peers=${PEERS:-${TMPDIR:-/tmp}/assize-peers}
 mkdir -p "$peers"
 
-cargo build --quiet --release --no-default-features --bin assize
+cargo build --quiet --profile dist --no-default-features --bin assize
 
 wanted() { case " ${ONLY:-promptfoo inspect assize wrk steps} " in *" $1 "*) true ;; *) false ;; esac; }
 
@@ -34,4 +34,4 @@ if wanted wrk && ! command -v wrk >/dev/null; then
     { apt-get update -qq && apt-get install -y -qq wrk; } >/dev/null || echo "wrk could not be installed" >&2
 fi
 
-exec "${PYTHON:-python3}" benches/peer_run.py target/release/assize "$peers"
+exec "${PYTHON:-python3}" benches/peer_run.py target/dist/assize "$peers"
