@@ -18,6 +18,9 @@ const MOST_UNUSABLE: f64 = 0.10;
 /// Code of a canary that shows nothing.
 const UNUSABLE: &str = "canary_unusable";
 
+/// Why a certificate does not hold where the judge is not the one that was examined.
+pub const SHIFT: &str = "canary_shift";
+
 /// Draws the labelled items that are judged again: as many of each label as there are, up to `count` in
 /// all, seeded; in the order of their ids.
 pub fn draw(labelled: &BTreeMap<ItemId, u32>, count: usize, seed: Seed) -> Vec<ItemId> {
@@ -172,7 +175,7 @@ pub fn examine(scale: &Scale, expected: &Expected, items: &[Rejudged]) -> Canary
     let lost = unusable as f64 > MOST_UNUSABLE * items.len() as f64;
     let invalid = match () {
         () if items.is_empty() || lost => Some(UNUSABLE),
-        () if shifted => Some("canary_shift"),
+        () if shifted => Some(SHIFT),
         () => None,
     };
     CanaryResult {

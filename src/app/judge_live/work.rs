@@ -4,6 +4,7 @@ use super::found::{LiveJudged, Spoken};
 use crate::app::asking::{Asked, ask, say};
 use crate::base::{ArmId, Error, Notice, Result};
 use crate::judge::audit::{self, Guessed, Suspect, guess_test};
+use crate::judge::canary;
 use crate::judge::view::view;
 use crate::judge::{JudgeRequest, Session, Side};
 use crate::model::chat::{ChatRequest, TrialKey};
@@ -180,10 +181,10 @@ impl Work<'_> {
     /// says that it is not the judge that was examined: else the next execution would take it for its own.
     pub(super) fn void_if_changed(&mut self) -> Result<()> {
         let canary = self.found.canary.as_ref();
-        let shifted = canary.is_some_and(|c| c.invalid.as_deref() == Some("canary_shift"));
+        let shifted = canary.is_some_and(|c| c.invalid.as_deref() == Some(canary::SHIFT));
         let why = match (self.found.asking.drift, shifted) {
             (true, _) => "model_drift",
-            (false, true) => "canary_shift",
+            (false, true) => canary::SHIFT,
             (false, false) => return Ok(()),
         };
         self.replies.void(why)?;

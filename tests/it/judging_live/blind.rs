@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{MODEL, OUTCOME, errs, json_of, judge, notice, recorded, said, talk};
+use super::{MODEL, OUTCOME, json_of, judge, notice, recorded, recorded_judge, said, talk};
 use crate::common::Place;
 use crate::live_common::{Endpoint, Raw, http};
 
@@ -64,13 +64,7 @@ fn no_byte_that_a_judge_is_sent_says_whose_it_is() {
     talk(&place, 10, OUTCOME, |_, i| {
         format!("{} grade: good", ANNOUNCEMENTS[i])
     });
-    let endpoint = Endpoint::with(
-        &place,
-        &errs(MODEL, 1.0, 1.0),
-        &["--record", "asked.jsonl"],
-        &[],
-    );
-    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    let _endpoint = recorded_judge(&place, MODEL);
     place.expect(0, "judge run --judge judge.yaml");
     let asked = recorded(&place, "asked.jsonl");
     // Both arms say the same, and what is equal is asked about once.
@@ -161,13 +155,7 @@ fn a_judge_of_an_arms_own_model_is_refused_or_said() {
     talk(&place, 2, OUTCOME, |_, i| format!("{i} grade: good"));
     // Other signs and another vendor do not make another model of it.
     let own = "Models/Zephyrine_7B_Chat";
-    let endpoint = Endpoint::with(
-        &place,
-        &errs(own, 1.0, 1.0),
-        &["--record", "asked.jsonl"],
-        &[],
-    );
-    place.write("judge.yaml", judge(&endpoint.url(), own, ""));
+    let _endpoint = recorded_judge(&place, own);
     let done = place.expect(1, "judge run --judge judge.yaml");
     assert!(done.error().contains("its own model"), "{done:?}");
     assert!(recorded(&place, "asked.jsonl").is_empty());
@@ -293,13 +281,7 @@ fn names_in_any_form_do_not_reach_a_judge() {
             forms[i / 3](name)
         )
     });
-    let endpoint = Endpoint::with(
-        &place,
-        &errs(MODEL, 1.0, 1.0),
-        &["--record", "asked.jsonl"],
-        &[],
-    );
-    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    let _endpoint = recorded_judge(&place, MODEL);
     place.expect(0, "judge run --judge judge.yaml");
     let asked = recorded(&place, "asked.jsonl");
     for body in &asked {

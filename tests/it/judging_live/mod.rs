@@ -61,6 +61,14 @@ fn plain(i: usize, grade: &str) -> String {
     format!("answer number {i}, grade: {grade}")
 }
 
+/// A judge that is always right as `judge.yaml`, whose requests are recorded in `asked.jsonl`.
+fn recorded_judge(place: &Place, model: &str) -> Endpoint {
+    let record = ["--record", "asked.jsonl"];
+    let endpoint = Endpoint::with(place, &errs(model, 1.0, 1.0), &record, &[]);
+    place.write("judge.yaml", judge(&endpoint.url(), model, ""));
+    endpoint
+}
+
 /// Bodies of the requests that an endpoint recorded.
 fn recorded(place: &Place, file: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(place.path(file)).unwrap_or_default();

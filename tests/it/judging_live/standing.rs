@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::{MODEL, OUTCOME, errs, gold, json_of, judge, notice, plain, recorded, said, talk};
+use super::{
+    MODEL, OUTCOME, errs, gold, json_of, judge, notice, plain, recorded, recorded_judge, said, talk,
+};
 use crate::common::Place;
 use crate::live_common::Endpoint;
 
@@ -97,13 +99,7 @@ fn a_provider_that_fails_is_named_by_its_own_code_and_the_rest_is_asked_later() 
 fn what_a_certificate_means_is_said_before_anybody_is_asked() {
     let place = Place::new();
     talk(&place, 20, OUTCOME, graded);
-    let endpoint = Endpoint::with(
-        &place,
-        &errs(MODEL, 1.0, 1.0),
-        &["--record", "asked.jsonl"],
-        &[],
-    );
-    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    let _endpoint = recorded_judge(&place, MODEL);
     gold(&place, "small", 12, plain);
     place.expect(
         1,
@@ -257,13 +253,7 @@ fn a_canary_that_nobody_can_use_withdraws_the_certificate() {
 fn an_unfilled_sheet_costs_nothing() {
     let place = Place::new();
     talk(&place, 12, OUTCOME, graded);
-    let endpoint = Endpoint::with(
-        &place,
-        &errs(MODEL, 1.0, 1.0),
-        &["--record", "asked.jsonl"],
-        &[],
-    );
-    place.write("judge.yaml", judge(&endpoint.url(), MODEL, ""));
+    let _endpoint = recorded_judge(&place, MODEL);
     let short = place.expect(0, "label-sample run -n 500");
     assert!(
         short
